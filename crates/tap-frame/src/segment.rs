@@ -1,0 +1,334 @@
+//! A segment: a stretch of what passed, from all streams in the order in which it passed, in one flat buffer.
+//!
+//! The data path appends to a segment and the recorder stores it as it is, so that keeping a message costs one copy of
+//! its bytes and no allocation. Cutting segments into frames happens later, off the data path.
+//!
+//! Layout of `pieces`, one entry a piece, all numbers as LEB128 (seven bits a byte, lowest first, top bit: more follows):
+//! `tag`, `nanoseconds since the previous piece` (since `at_ns` for the first), `length`. The tag's low two bits are the
+//! stream's code, the next two say what it is: 0 chunk (its bytes are the next `length` of `bytes`), 1 gap (`length`
+//! bytes passed that were not kept), 2 end of the stream (length 0). The layout is part of the database format.
+
+use crate::Stream;
+
+/// How many bytes a segment holds before the next one should be begun.
+///
+/// Large enough that a row's cost is spread over a thousand small messages, small enough that reading one message does
+/// not drag in megabytes.
+pub const SEGMENT_BYTES: usize = 256 * 1024;
+
+const CHUNK: u8 = 0;
+const GAP: u8 = 1;
+const END: u8 = 2;
+
+/// A stretch of recorded traffic: what passed on all streams, in order, with the clock of every read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Nanoseconds since the Unix epoch at the first piece.
+    pub wall_ns: u64,
+    /// Nanoseconds since the session opened at the first piece.
+    pub at_ns: u64,
+    /// The piece headers; the layout is in this file's header.
+    pub pieces: Vec<u8>,
+    /// The chunks' bytes, one after the other.
+    pub bytes: Vec<u8>,
+    /// The clock of the newest piece, from which the next one's distance is counted.
+    newest_ns: u64,
+}
+
+/// One entry of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Bytes that one read returned.
+    Chunk {
+        /// Where they came from.
+        stream: Stream,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+        /// Where the bytes begin in [`Segment::bytes`].
+        offset: usize,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// Bytes that passed but were not kept.
+    Gap {
+        /// Where they came from.
+        stream: Stream,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+        /// How many.
+        n_bytes: u64,
+    },
+    /// The stream ended.
+    End {
+        /// Which one.
+        stream: Stream,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+    },
+}
+
+/// A stored segment that does not follow the layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentError {
+    /// The header at this offset of `pieces` is cut short, or names no stream or no kind of piece.
+    BadHeader {
+        /// Offset in `pieces`, bytes.
+        offset: usize,
+    },
+    /// The header at this offset speaks of more bytes than there are.
+    MissingBytes {
+        /// Offset in `pieces`, bytes.
+        offset: usize,
+    },
+}
+
+impl std::fmt::Display for SegmentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BadHeader { offset } => write!(f, "piece header at byte {offset} makes no sense"),
+            Self::MissingBytes { offset } => {
+                write!(f, "piece header at byte {offset} promises more bytes than there are")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SegmentError {}
+
+impl Segment {
+    /// A segment as it was stored.
+    #[must_use]
+    pub fn from_stored(wall_ns: u64, at_ns: u64, pieces: Vec<u8>, bytes: Vec<u8>) -> Self {
+        Self { wall_ns, at_ns, pieces, bytes, newest_ns: at_ns }
+    }
+
+    /// Whether nothing was appended yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Bytes of memory that the segment's content takes.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.pieces.len() + self.bytes.len()
+    }
+
+    /// Makes the segment empty again, keeping its memory.
+    pub fn clear(&mut self) {
+        self.pieces.clear();
+        self.bytes.clear();
+    }
+
+    /// Appends what one read returned. `wall_ns` counts for the first piece only.
+    pub fn push_chunk(&mut self, stream: Stream, at_ns: u64, wall_ns: u64, bytes: &[u8]) {
+        self.push_header(CHUNK, stream, at_ns, wall_ns, bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends the fact that `n_bytes` passed here which were not kept.
+    pub fn push_gap(&mut self, stream: Stream, at_ns: u64, wall_ns: u64, n_bytes: u64) {
+        self.push_header(GAP, stream, at_ns, wall_ns, n_bytes);
+    }
+
+    /// Appends the fact that the stream ended.
+    pub fn push_end(&mut self, stream: Stream, at_ns: u64, wall_ns: u64) {
+        self.push_header(END, stream, at_ns, wall_ns, 0);
+    }
+
+    /// The pieces, in the order in which they were appended.
+    #[must_use]
+    pub fn iter(&self) -> Pieces<'_> {
+        Pieces { pieces: &self.pieces, bytes: &self.bytes, at_ns: self.at_ns, header: 0, offset: 0 }
+    }
+
+    fn push_header(&mut self, kind: u8, stream: Stream, at_ns: u64, wall_ns: u64, length: u64) {
+        if self.pieces.is_empty() {
+            self.at_ns = at_ns;
+            self.wall_ns = wall_ns;
+            self.newest_ns = at_ns;
+        }
+        // Two pumps take the clock before they take the lock, so a piece may be a little older than the one before it.
+        let at_ns = at_ns.max(self.newest_ns);
+        self.pieces.push(kind << 2 | stream.code());
+        push_number(&mut self.pieces, at_ns - self.newest_ns);
+        push_number(&mut self.pieces, length);
+        self.newest_ns = at_ns;
+    }
+}
+
+impl<'a> IntoIterator for &'a Segment {
+    type Item = Result<Piece<'a>, SegmentError>;
+    type IntoIter = Pieces<'a>;
+
+    fn into_iter(self) -> Pieces<'a> {
+        self.iter()
+    }
+}
+
+/// Iterator over a segment's pieces. After an error it ends.
+#[derive(Debug, Clone)]
+pub struct Pieces<'a> {
+    pieces: &'a [u8],
+    bytes: &'a [u8],
+    at_ns: u64,
+    header: usize,
+    offset: usize,
+}
+
+impl<'a> Pieces<'a> {
+    fn read(&mut self) -> Result<Piece<'a>, SegmentError> {
+        let offset = self.header;
+        let bad = SegmentError::BadHeader { offset };
+        let tag = *self.pieces.get(offset).ok_or(bad)?;
+        let mut at = offset + 1;
+        let distance_ns = read_number(self.pieces, &mut at).ok_or(bad)?;
+        let length = read_number(self.pieces, &mut at).ok_or(bad)?;
+        let stream = Stream::from_code(tag & 3).ok_or(bad)?;
+        self.at_ns = self.at_ns.saturating_add(distance_ns);
+        let at_ns = self.at_ns;
+        let piece = match tag >> 2 {
+            CHUNK => {
+                let missing = SegmentError::MissingBytes { offset };
+                let length = usize::try_from(length).map_err(|_| missing)?;
+                let end = self.offset.checked_add(length).ok_or(missing)?;
+                let bytes = self.bytes.get(self.offset..end).ok_or(missing)?;
+                let begin = std::mem::replace(&mut self.offset, end);
+                Piece::Chunk { stream, at_ns, offset: begin, bytes }
+            }
+            GAP => Piece::Gap { stream, at_ns, n_bytes: length },
+            END => Piece::End { stream, at_ns },
+            _ => return Err(bad),
+        };
+        self.header = at;
+        Ok(piece)
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Result<Piece<'a>, SegmentError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.header >= self.pieces.len() {
+            return None;
+        }
+        let piece = self.read();
+        if piece.is_err() {
+            self.header = self.pieces.len();
+        }
+        Some(piece)
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn read_number(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut number = 0u64;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        let low = u64::from(byte & 0x7f);
+        if shift == 63 && low > 1 {
+            return None;
+        }
+        number |= low << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    enum Owned {
+        Chunk(Stream, u64, Vec<u8>),
+        Gap(Stream, u64, u64),
+        End(Stream, u64),
+    }
+
+    fn owned() -> impl Strategy<Value = Owned> {
+        let stream = || (0..3u8).prop_map(|code| Stream::from_code(code).unwrap());
+        prop_oneof![
+            (stream(), any::<u64>(), prop::collection::vec(any::<u8>(), 0..300))
+                .prop_map(|(s, at, bytes)| Owned::Chunk(s, at, bytes)),
+            (stream(), any::<u64>(), any::<u64>()).prop_map(|(s, at, n)| Owned::Gap(s, at, n)),
+            (stream(), any::<u64>()).prop_map(|(s, at)| Owned::End(s, at)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn gives_back_what_was_appended_with_clocks_that_never_go_back(pieces in prop::collection::vec(owned(), 0..40)) {
+            let mut segment = Segment::default();
+            for piece in &pieces {
+                match piece {
+                    Owned::Chunk(s, at, bytes) => segment.push_chunk(*s, *at, 7, bytes),
+                    Owned::Gap(s, at, n) => segment.push_gap(*s, *at, 7, *n),
+                    Owned::End(s, at) => segment.push_end(*s, *at, 7),
+                }
+            }
+            let stored = Segment::from_stored(segment.wall_ns, segment.at_ns, segment.pieces.clone(), segment.bytes.clone());
+            let mut newest = 0;
+            let mut expected = pieces.clone();
+            for piece in &mut expected {
+                let (Owned::Chunk(_, at, _) | Owned::Gap(_, at, _) | Owned::End(_, at)) = piece;
+                newest = newest.max(*at);
+                *at = newest;
+            }
+            let read: Vec<Owned> = stored.iter().map(|piece| match piece.unwrap() {
+                Piece::Chunk { stream, at_ns, bytes, offset } => {
+                    assert_eq!(&stored.bytes[offset..offset + bytes.len()], bytes);
+                    Owned::Chunk(stream, at_ns, bytes.to_vec())
+                }
+                Piece::Gap { stream, at_ns, n_bytes } => Owned::Gap(stream, at_ns, n_bytes),
+                Piece::End { stream, at_ns } => Owned::End(stream, at_ns),
+            }).collect();
+            prop_assert_eq!(read, expected);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic_and_end(pieces in prop::collection::vec(any::<u8>(), 0..200), bytes in prop::collection::vec(any::<u8>(), 0..50)) {
+            let segment = Segment::from_stored(0, 0, pieces.clone(), bytes);
+            prop_assert!(segment.iter().count() <= pieces.len());
+        }
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place() {
+        for (pieces, bytes, expected) in [
+            (&[0, 0][..], &b""[..], SegmentError::BadHeader { offset: 0 }),
+            (&[3, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
+            (&[2, 0, 0, 0b1100, 0, 0], b"", SegmentError::BadHeader { offset: 3 }),
+            (&[0, 0, 5], b"abc", SegmentError::MissingBytes { offset: 0 }),
+            (
+                &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0],
+                b"",
+                SegmentError::BadHeader { offset: 0 },
+            ),
+        ] {
+            let segment = Segment::from_stored(0, 0, pieces.to_vec(), bytes.to_vec());
+            assert_eq!(segment.iter().find_map(Result::err), Some(expected), "pieces {pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_cleared_segment_starts_its_clocks_anew() {
+        let mut segment = Segment::default();
+        segment.push_chunk(Stream::ToServer, 500, 1, b"x");
+        segment.clear();
+        segment.push_chunk(Stream::ToClient, 20, 2, b"yz");
+        assert_eq!((segment.at_ns, segment.wall_ns), (20, 2));
+        assert_eq!(segment.iter().count(), 1);
+    }
+}

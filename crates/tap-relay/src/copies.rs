@@ -1,0 +1,319 @@
+//! Where the pumps leave their copies: a queue bounded in bytes that takes without waiting and never fails.
+//!
+//! A copy is appended to the open segment, in the layout in which it will be stored: one `memcpy`, no allocation in the
+//! long run, nothing pinned. Beside a queue of reference-counted blocks this costs a copy of at most 64 KiB, and it saves
+//! an allocation a read and the block that every small message would pin.
+//!
+//! What does not fit is counted and becomes a gap, so that copies and gaps together are the whole stream, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tap_frame::{SEGMENT_BYTES, Segment, Stream};
+
+use crate::clock::wall_ns;
+
+/// How many emptied segments are kept for use again.
+const SPARE_SEGMENTS: usize = 8;
+
+/// Copies of what passed, waiting to be taken.
+#[derive(Debug)]
+pub struct Copies {
+    state: Mutex<State>,
+    /// Told when a taker that waits has something to do.
+    woken: Condvar,
+    limit_bytes: usize,
+    urgent_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    full: VecDeque<Segment>,
+    open: Segment,
+    full_bytes: usize,
+    spare: Vec<Segment>,
+    /// Bytes of each stream that found no room since the last copy that did.
+    lost: [u64; 3],
+    /// The clock of the newest copy, kept or lost.
+    newest_ns: u64,
+    closed: bool,
+    taker: Taker,
+}
+
+/// What the one who takes is doing, so that a pump wakes it only when that is of use.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Taker {
+    /// Busy with what it took.
+    #[default]
+    Away,
+    /// Waiting for anything.
+    Idle,
+    /// Letting copies gather for a moment; to be woken early only when they get many.
+    Gathering,
+}
+
+/// What [`Copies::take`] found.
+#[derive(Debug)]
+pub struct Taken {
+    /// The segments, oldest first.
+    pub segments: Vec<Segment>,
+    /// No more will come.
+    pub closed: bool,
+}
+
+/// Whether the taker should be woken, once the bytes are on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Wake {
+    Yes,
+    No,
+}
+
+impl Copies {
+    /// A queue that holds at most about `limit_bytes`, and asks to be emptied early at `urgent_bytes`.
+    #[must_use]
+    pub fn new(limit_bytes: usize, urgent_bytes: usize) -> Self {
+        Self { state: Mutex::default(), woken: Condvar::new(), limit_bytes, urgent_bytes }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves a copy of what a read returned. Never waits for the taker and never fails.
+    pub(crate) fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) -> Wake {
+        let mut state = self.state();
+        if state.held_bytes() + bytes.len() <= self.limit_bytes {
+            state.write_gaps(at_ns);
+            let wall_ns = wall_if_first(&state.open);
+            state.open.push_chunk(stream, at_ns, wall_ns, bytes);
+        } else {
+            state.lost[usize::from(stream.code())] += bytes.len() as u64;
+        }
+        self.added(state, at_ns)
+    }
+
+    /// Leaves word that a stream ended. There is always room for that.
+    pub(crate) fn end(&self, stream: Stream, at_ns: u64) -> Wake {
+        let mut state = self.state();
+        state.write_gaps(at_ns);
+        let wall_ns = wall_if_first(&state.open);
+        state.open.push_end(stream, at_ns, wall_ns);
+        self.added(state, at_ns)
+    }
+
+    fn added(&self, mut state: MutexGuard<'_, State>, at_ns: u64) -> Wake {
+        state.newest_ns = at_ns;
+        if state.open.weight() >= SEGMENT_BYTES {
+            state.seal();
+        }
+        match state.taker {
+            Taker::Idle => {}
+            Taker::Gathering if state.held_bytes() >= self.urgent_bytes => {}
+            Taker::Gathering | Taker::Away => return Wake::No,
+        }
+        state.taker = Taker::Away;
+        Wake::Yes
+    }
+
+    /// Wakes the taker. Apart from [`offer`](Self::offer) so that the bytes go on first.
+    pub(crate) fn wake(&self, wake: Wake) {
+        if wake == Wake::Yes {
+            self.woken.notify_all();
+        }
+    }
+
+    /// Says that no more will come.
+    pub fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.taker = Taker::Away;
+        drop(state);
+        self.woken.notify_all();
+    }
+
+    /// Takes all that is there.
+    ///
+    /// Waits first: while copies keep coming, for `gather`, so that many small ones are taken at once; when none came
+    /// for so long, until one does, or at most `idle`.
+    #[must_use]
+    pub fn take(&self, gather: Duration, idle: Duration) -> Taken {
+        let mut state = self.wait(self.state(), Taker::Gathering, gather, |_| false);
+        if state.is_empty() {
+            state = self.wait(state, Taker::Idle, idle, |state| !state.is_empty());
+        }
+        state.taker = Taker::Away;
+        let newest_ns = state.newest_ns;
+        state.write_gaps(newest_ns);
+        if !state.open.is_empty() {
+            state.seal();
+        }
+        state.full_bytes = 0;
+        Taken { segments: state.full.drain(..).collect(), closed: state.closed }
+    }
+
+    /// Gives back segments that are no longer needed, for their memory.
+    pub fn give_back(&self, segments: impl IntoIterator<Item = Segment>) {
+        let mut state = self.state();
+        for mut segment in segments {
+            if state.spare.len() >= SPARE_SEGMENTS {
+                break;
+            }
+            segment.clear();
+            state.spare.push(segment);
+        }
+    }
+
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        taker: Taker,
+        limit: Duration,
+        enough: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        let started = Instant::now();
+        state.taker = taker;
+        // A pump that wakes us sets `taker` back, so that a wake-up without cause is told from one with.
+        while state.taker == taker && !state.closed && !enough(&state) {
+            let Some(left) = limit.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
+                break;
+            };
+            state = self.woken.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
+    }
+}
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.open.is_empty()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.full_bytes + self.open.weight()
+    }
+
+    fn write_gaps(&mut self, at_ns: u64) {
+        for stream in Stream::ALL {
+            let lost = std::mem::take(&mut self.lost[usize::from(stream.code())]);
+            if lost > 0 {
+                let wall_ns = wall_if_first(&self.open);
+                self.open.push_gap(stream, at_ns, wall_ns, lost);
+            }
+        }
+    }
+
+    fn seal(&mut self) {
+        let next = self.spare.pop().unwrap_or_default();
+        let full = std::mem::replace(&mut self.open, next);
+        self.full_bytes += full.weight();
+        self.full.push_back(full);
+    }
+}
+
+fn wall_if_first(open: &Segment) -> u64 {
+    if open.is_empty() { wall_ns() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tap_frame::Piece;
+
+    const NOT_AT_ALL: Duration = Duration::ZERO;
+
+    /// What the segments hold of each stream: kept bytes as they are, lost ones as `None`.
+    fn streams(segments: &[Segment]) -> [Vec<Option<u8>>; 3] {
+        let mut out = [vec![], vec![], vec![]];
+        for piece in segments.iter().flat_map(Segment::iter) {
+            match piece.unwrap() {
+                Piece::Chunk { stream, bytes, .. } => {
+                    out[usize::from(stream.code())].extend(bytes.iter().copied().map(Some));
+                }
+                Piece::Gap { stream, n_bytes, .. } => {
+                    out[usize::from(stream.code())].extend((0..n_bytes).map(|_| None));
+                }
+                Piece::End { .. } => {}
+            }
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn copies_and_gaps_together_are_the_whole_stream_in_order(
+            steps in prop::collection::vec((0..3u8, prop::collection::vec(any::<u8>(), 1..40), any::<bool>()), 0..60),
+            limit in 10..400usize,
+        ) {
+            let copies = Copies::new(limit, limit);
+            let mut passed = [vec![], vec![], vec![]];
+            let mut taken = vec![];
+            for (at_ns, (code, bytes, take)) in steps.iter().enumerate() {
+                let _ = copies.offer(Stream::from_code(*code).unwrap(), at_ns as u64, bytes);
+                passed[usize::from(*code)].extend_from_slice(bytes);
+                if *take {
+                    taken.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
+                }
+            }
+            taken.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
+            for (stream, kept) in streams(&taken).iter().enumerate() {
+                prop_assert_eq!(kept.len(), passed[stream].len());
+                for (kept, passed) in kept.iter().zip(&passed[stream]) {
+                    prop_assert!(kept.is_none_or(|kept| kept == *passed));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_a_gap_and_later_copies_are_kept_again() {
+        let copies = Copies::new(20, 20);
+        let _ = copies.offer(Stream::ToServer, 1, b"0123456789");
+        let _ = copies.offer(Stream::ToServer, 2, b"abcdefghij");
+        let mut segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+        let _ = copies.offer(Stream::ToServer, 3, b"x");
+        segments.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
+        let kept: Vec<u8> = streams(&segments)[0].iter().map(|byte| byte.unwrap_or(b'.')).collect();
+        assert_eq!(kept, b"0123456789..........x");
+    }
+
+    #[test]
+    fn wakes_an_idle_taker_at_once_and_a_gathering_one_only_when_it_is_urgent() {
+        let copies = Copies::new(1000, 100);
+        for (taker, n_bytes, expected) in [
+            (Taker::Away, 500, Wake::No),
+            (Taker::Idle, 1, Wake::Yes),
+            (Taker::Gathering, 1, Wake::No),
+            (Taker::Gathering, 200, Wake::Yes),
+        ] {
+            let _ = copies.take(NOT_AT_ALL, NOT_AT_ALL);
+            copies.state().taker = taker;
+            assert_eq!(copies.offer(Stream::ToClient, 0, &vec![0; n_bytes]), expected, "{taker:?} {n_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_taker_in_another_thread_gets_everything_and_the_end() {
+        let copies = std::sync::Arc::new(Copies::new(1 << 20, 1 << 19));
+        let theirs = copies.clone();
+        let taker = std::thread::spawn(move || {
+            let mut all = vec![];
+            loop {
+                let taken = theirs.take(Duration::from_millis(1), Duration::from_secs(30));
+                all.extend(taken.segments);
+                if taken.closed {
+                    return all;
+                }
+            }
+        });
+        for number in 0..10_000u64 {
+            let wake = copies.offer(Stream::ToClient, number, &number.to_le_bytes());
+            copies.wake(wake);
+        }
+        copies.close();
+        let expected: Vec<Option<u8>> = (0..10_000u64).flat_map(u64::to_le_bytes).map(Some).collect();
+        assert_eq!(streams(&taker.join().unwrap())[1], expected);
+    }
+}

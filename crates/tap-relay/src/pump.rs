@@ -1,0 +1,95 @@
+//! The pump: one direction's loop. What one side wrote reaches the other side here, byte for byte, at once.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tap_frame::Stream;
+use tap_transport::{is_ready, read_some};
+
+use crate::clock::Clock;
+use crate::copies::Copies;
+
+/// How much one read asks for: what a Linux pipe holds.
+const READ_BYTES: usize = 64 * 1024;
+
+/// After the server has ended, a pipe that some grandchild still holds counts as empty when it was quiet for so long.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// And whatever happens, its pipes are read no longer than this.
+const LONGEST_DRAIN: Duration = Duration::from_secs(1);
+
+/// Whether the server has ended, so that what is left in its pipes is all that will come from it.
+#[derive(Debug, Default)]
+pub(crate) struct ServerEnded(AtomicBool);
+
+impl ServerEnded {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    fn get(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// One direction of the relay.
+pub(crate) struct Pump<'a> {
+    pub(crate) stream: Stream,
+    pub(crate) clock: Clock,
+    pub(crate) copies: &'a Copies,
+    pub(crate) server_ended: &'a ServerEnded,
+}
+
+impl Pump<'_> {
+    /// Moves bytes from `source` to `write` until one side ends, or until the server has ended and its pipe, though
+    /// somebody else still holds it open, is quiet.
+    ///
+    /// The copy is offered between the read and the write: after the write a quick answer could be queued before its
+    /// question. The recorder is woken after the write, so that this costs the bytes no time.
+    pub(crate) fn run(&self, source: &OwnedFd, mut write: impl FnMut(&[u8]) -> io::Result<()>) {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut drain = None;
+        loop {
+            if self.server_ended.get() && !more_to_drain(source, &mut drain) {
+                return;
+            }
+            let n_bytes = match read_some(source.as_fd(), &mut buffer) {
+                Ok(Some(n_bytes)) => n_bytes,
+                Ok(None) => continue,
+                // A stream that cannot be read has ended as far as anybody can tell.
+                Err(_) => 0,
+            };
+            let at_ns = self.clock.at_ns();
+            let bytes = buffer.get(..n_bytes).unwrap_or_default();
+            if bytes.is_empty() {
+                self.copies.wake(self.copies.end(self.stream, at_ns));
+                return;
+            }
+            let wake = self.copies.offer(self.stream, at_ns, bytes);
+            let written = write(bytes);
+            self.copies.wake(wake);
+            if written.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a pipe of a server that has ended should be read once more.
+fn more_to_drain(source: &OwnedFd, since: &mut Option<Instant>) -> bool {
+    let since = since.get_or_insert_with(Instant::now);
+    let quiet = Instant::now();
+    while since.elapsed() < LONGEST_DRAIN {
+        // An interruption ends one wait early, not the draining.
+        let left = QUIET.saturating_sub(quiet.elapsed());
+        match is_ready(source.as_fd(), left) {
+            Ok(true) => return true,
+            Ok(false) if left.is_zero() => return false,
+            Ok(false) => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}
