@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tap_frame::{SEGMENT_BYTES, Segment, Stream};
 
-use crate::clock::wall_ns;
+use crate::clock::Clock;
 
 /// How many emptied segments are kept for use again.
 const SPARE_SEGMENTS: usize = 8;
@@ -20,6 +20,7 @@ const SPARE_SEGMENTS: usize = 8;
 /// Copies of what passed, waiting to be taken.
 #[derive(Debug)]
 pub struct Copies {
+    clock: Clock,
     state: Mutex<State>,
     /// Told when a taker that waits has something to do.
     woken: Condvar,
@@ -35,6 +36,8 @@ struct State {
     spare: Vec<Segment>,
     /// Bytes of each stream that found no room since the last copy that did.
     lost: [u64; 3],
+    /// All of them, since the beginning.
+    lost_bytes: u64,
     /// The clock of the newest copy, kept or lost.
     newest_ns: u64,
     closed: bool,
@@ -73,8 +76,8 @@ pub(crate) enum Wake {
 impl Copies {
     /// A queue that holds at most about `limit_bytes`, and asks to be emptied early at `urgent_bytes`.
     #[must_use]
-    pub fn new(limit_bytes: usize, urgent_bytes: usize) -> Self {
-        Self { state: Mutex::default(), woken: Condvar::new(), limit_bytes, urgent_bytes }
+    pub fn new(clock: Clock, limit_bytes: usize, urgent_bytes: usize) -> Self {
+        Self { clock, state: Mutex::default(), woken: Condvar::new(), limit_bytes, urgent_bytes }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -85,11 +88,12 @@ impl Copies {
     pub(crate) fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) -> Wake {
         let mut state = self.state();
         if state.held_bytes() + bytes.len() <= self.limit_bytes {
-            state.write_gaps(at_ns);
-            let wall_ns = wall_if_first(&state.open);
+            state.write_gaps(at_ns, &self.clock);
+            let wall_ns = self.wall_if_first(&state.open, at_ns);
             state.open.push_chunk(stream, at_ns, wall_ns, bytes);
         } else {
             state.lost[usize::from(stream.code())] += bytes.len() as u64;
+            state.lost_bytes += bytes.len() as u64;
         }
         self.added(state, at_ns)
     }
@@ -97,8 +101,8 @@ impl Copies {
     /// Leaves word that a stream ended. There is always room for that.
     pub(crate) fn end(&self, stream: Stream, at_ns: u64) -> Wake {
         let mut state = self.state();
-        state.write_gaps(at_ns);
-        let wall_ns = wall_if_first(&state.open);
+        state.write_gaps(at_ns, &self.clock);
+        let wall_ns = self.wall_if_first(&state.open, at_ns);
         state.open.push_end(stream, at_ns, wall_ns);
         self.added(state, at_ns)
     }
@@ -124,6 +128,11 @@ impl Copies {
         }
     }
 
+    /// A segment's wall clock is that of its first piece; asking for it is left out for the others.
+    fn wall_if_first(&self, open: &Segment, at_ns: u64) -> u64 {
+        if open.is_empty() { self.clock.wall_ns(at_ns) } else { 0 }
+    }
+
     /// Says that no more will come.
     pub fn close(&self) {
         let mut state = self.state();
@@ -145,12 +154,18 @@ impl Copies {
         }
         state.taker = Taker::Away;
         let newest_ns = state.newest_ns;
-        state.write_gaps(newest_ns);
+        state.write_gaps(newest_ns, &self.clock);
         if !state.open.is_empty() {
             state.seal();
         }
         state.full_bytes = 0;
         Taken { segments: state.full.drain(..).collect(), closed: state.closed }
+    }
+
+    /// How many bytes found no room, up to now.
+    #[must_use]
+    pub fn lost_bytes(&self) -> u64 {
+        self.state().lost_bytes
     }
 
     /// Gives back segments that are no longer needed, for their memory.
@@ -194,11 +209,11 @@ impl State {
         self.full_bytes + self.open.weight()
     }
 
-    fn write_gaps(&mut self, at_ns: u64) {
+    fn write_gaps(&mut self, at_ns: u64, clock: &Clock) {
         for stream in Stream::ALL {
             let lost = std::mem::take(&mut self.lost[usize::from(stream.code())]);
             if lost > 0 {
-                let wall_ns = wall_if_first(&self.open);
+                let wall_ns = if self.open.is_empty() { clock.wall_ns(at_ns) } else { 0 };
                 self.open.push_gap(stream, at_ns, wall_ns, lost);
             }
         }
@@ -210,10 +225,6 @@ impl State {
         self.full_bytes += full.weight();
         self.full.push_back(full);
     }
-}
-
-fn wall_if_first(open: &Segment) -> u64 {
-    if open.is_empty() { wall_ns() } else { 0 }
 }
 
 #[cfg(test)]
@@ -247,7 +258,7 @@ mod tests {
             steps in prop::collection::vec((0..3u8, prop::collection::vec(any::<u8>(), 1..40), any::<bool>()), 0..60),
             limit in 10..400usize,
         ) {
-            let copies = Copies::new(limit, limit);
+            let copies = Copies::new(Clock::start(), limit, limit);
             let mut passed = [vec![], vec![], vec![]];
             let mut taken = vec![];
             for (at_ns, (code, bytes, take)) in steps.iter().enumerate() {
@@ -269,7 +280,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_a_gap_and_later_copies_are_kept_again() {
-        let copies = Copies::new(20, 20);
+        let copies = Copies::new(Clock::start(), 20, 20);
         let _ = copies.offer(Stream::ToServer, 1, b"0123456789");
         let _ = copies.offer(Stream::ToServer, 2, b"abcdefghij");
         let mut segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
@@ -281,7 +292,7 @@ mod tests {
 
     #[test]
     fn wakes_an_idle_taker_at_once_and_a_gathering_one_only_when_it_is_urgent() {
-        let copies = Copies::new(1000, 100);
+        let copies = Copies::new(Clock::start(), 1000, 100);
         for (taker, n_bytes, expected) in [
             (Taker::Away, 500, Wake::No),
             (Taker::Idle, 1, Wake::Yes),
@@ -296,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_taker_in_another_thread_gets_everything_and_the_end() {
-        let copies = std::sync::Arc::new(Copies::new(1 << 20, 1 << 19));
+        let copies = std::sync::Arc::new(Copies::new(Clock::start(), 1 << 20, 1 << 19));
         let theirs = copies.clone();
         let taker = std::thread::spawn(move || {
             let mut all = vec![];

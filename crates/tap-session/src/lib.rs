@@ -1,1 +1,16 @@
-//! x
+//! What a session's frames meant: cutting them, pairing answers with requests, and the rows that lists show.
+//!
+//! May know: frames, envelopes. Must not know: files, clocks, SQLite, how anything is shown. Live tap, import, inspector
+//! and replay all get their meaning from here, so that nobody reads the same bytes in two ways.
+//!
+//! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
+
+mod cut;
+mod gather;
+mod observer;
+mod row;
+
+pub use cut::{Cut, Cutter, FrameEnd, FrameHead, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
+pub use gather::{Gatherer, Recorded, segments_of};
+pub use observer::{Event, Identity, Observer, Reading, WaitingRequest};
+pub use row::{At, MessageRow, RowKind, Status};

@@ -1,1 +1,24 @@
-//! x
+//! Recordings in SQLite: the recorder, the reader, and the text form.
+//!
+//! May know: frames, sessions, SQLite. Must not know: processes, terminals, who talks to whom. Its ground tables hold raw
+//! traffic in segments, appended as they come; what the frames meant is worked out behind the recording, into derived
+//! tables that can be dropped.
+//!
+//! Start reading at `migrations/0001_ground.sql` and `src/derived.sql` (the tables), then [`Recorder`] (how traffic gets
+//! in whatever happens) and [`Store`] (how it gets out).
+
+mod derive;
+mod error;
+mod reader;
+mod recorder;
+mod schema;
+mod spill;
+mod text;
+mod writer;
+
+pub use error::StoreError;
+pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
+pub use recorder::{Recorder, Tell};
+pub use schema::SCHEMA_VERSION;
+pub use text::{export, import};
+pub use writer::{EndReason, SessionEnd, SessionStart};

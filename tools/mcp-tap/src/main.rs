@@ -1,2 +1,85 @@
-//! x
-fn main() {}
+//! The command line of mcp-tap: understands what is asked, puts the parts together, sets exit codes.
+//!
+//! The only crate that knows all others. Start reading at `arguments.rs` (what can be asked), then at a command's file;
+//! `command/run.rs` is the one that stands between a host and a server.
+
+mod arguments;
+mod command;
+mod failure;
+mod name;
+mod output;
+mod paths;
+mod progress;
+mod reference;
+mod text;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::{COULD_NOT, Failure};
+
+fn main() -> ExitCode {
+    let Arguments { global, command } = Arguments::parse();
+    start_own_log();
+    let done = match command {
+        Command::Run(run) => command::run::run(&global, run),
+        Command::Ls(list) => command::ls::ls(&global, &list),
+        Command::Log(log) => command::log::log(&global, &log),
+        Command::Show(show) => command::show::show(&global, &show),
+        Command::Export(export) => command::transfer::export_session(&global, &export),
+        Command::Import(import) => command::transfer::import_files(&global, &import),
+        Command::Demo => command::demo::demo(&global),
+        Command::DemoServer => command::demo_server::serve().map_err(Failure::from),
+        Command::Db(db) => command::db::db(&global, &db),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "mcp-tap", &mut std::io::stdout());
+            Ok(0)
+        }
+        Command::Man => clap_mangen::Man::new(Arguments::command())
+            .render(&mut std::io::stdout())
+            .map(|()| 0)
+            .map_err(Failure::from),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            tell(&failure);
+            ExitCode::from(if failure.silent { 0 } else { COULD_NOT })
+        }
+    }
+}
+
+/// Tells a person what went wrong. Never fails: where stderr is gone there is nobody to tell.
+fn tell(failure: &Failure) {
+    if failure.silent {
+        return;
+    }
+    let mut stderr = std::io::stderr().lock();
+    let _ = writeln!(stderr, "mcp-tap: {}", text::shown(&failure.message, true));
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(stderr, "  {}", text::shown(hint, true));
+    }
+}
+
+/// Starts our own log, if `MCP_TAP_LOG` asks for one. Into a file, for stdout is the protocol's and stderr the server's.
+fn start_own_log() {
+    let Ok(level) = std::env::var("MCP_TAP_LOG") else {
+        return;
+    };
+    let level: tracing::Level = level.parse().unwrap_or(tracing::Level::INFO);
+    let Ok(folder) = paths::log_folder() else {
+        return;
+    };
+    let opened = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::File::options().create(true).append(true).open(folder.join("mcp-tap.log")));
+    if let Ok(file) = opened {
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_ansi(false)
+            .with_writer(std::sync::Mutex::new(file))
+            .init();
+    }
+}

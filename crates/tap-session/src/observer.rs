@@ -1,0 +1,392 @@
+//! The observer: follows both sides from frames alone and says what each frame was.
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use tap_frame::{Channel, Direction, Origin, Segment, SegmentError, Stream};
+use tap_jsonrpc::{
+    Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Scanner, Value,
+};
+
+use crate::cut::{Cut, Cutter, FrameHead, Position};
+use crate::row::{At, MessageRow, RowKind, Status};
+
+/// The members that MCP gives a meaning and a list needs.
+///
+/// Source: MCP 2025-11-25 and 2026-07-28, `initialize`, `server/discover`, `_meta`, `tools/call`, `resources/read`.
+const WATCHES: &[Path] = &[
+    Path(&["params", "name"]),
+    Path(&["params", "uri"]),
+    Path(&["result", "isError"]),
+    Path(&["error", "code"]),
+    Path(&["result", "protocolVersion"]),
+    Path(&["params", "_meta", "io.modelcontextprotocol/protocolVersion"]),
+    Path(&["params", "clientInfo", "name"]),
+    Path(&["params", "clientInfo", "version"]),
+    Path(&["params", "_meta", "io.modelcontextprotocol/clientInfo", "name"]),
+    Path(&["params", "_meta", "io.modelcontextprotocol/clientInfo", "version"]),
+    Path(&["result", "serverInfo", "name"]),
+    Path(&["result", "serverInfo", "version"]),
+    Path(&["result", "_meta", "io.modelcontextprotocol/serverInfo", "name"]),
+    Path(&["result", "_meta", "io.modelcontextprotocol/serverInfo", "version"]),
+];
+
+/// Indexes into [`WATCHES`].
+mod watch {
+    pub(super) const NAME: usize = 0;
+    pub(super) const URI: usize = 1;
+    pub(super) const IS_ERROR: usize = 2;
+    pub(super) const ERROR_CODE: usize = 3;
+    pub(super) const REVISIONS: [usize; 2] = [4, 5];
+    pub(super) const CLIENTS: [[usize; 2]; 2] = [[6, 7], [8, 9]];
+    pub(super) const SERVERS: [[usize; 2]; 2] = [[10, 11], [12, 13]];
+}
+
+/// Who talks, and by which revision.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The client's name and version as it introduced itself.
+    pub client: Option<String>,
+    /// The server's name and version.
+    pub server: Option<String>,
+    /// The protocol revision that was agreed or declared last.
+    pub revision: Option<String>,
+}
+
+/// What the observer found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A frame or a member of a batch was this.
+    Row(MessageRow),
+    /// A request that had a row before got its answer.
+    Answered {
+        /// The request.
+        request: At,
+        /// The answer.
+        answer: At,
+        /// How long it took, nanoseconds.
+        latency_ns: u64,
+        /// What the answer says.
+        status: Status,
+        /// Of an error: its code as written.
+        error_code: Option<String>,
+    },
+}
+
+/// A request that has no answer yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingRequest {
+    /// Which request.
+    pub at: At,
+    /// Nanoseconds since the session opened.
+    pub at_ns: u64,
+    /// Which way it went.
+    pub direction: Direction,
+    /// Its id as written.
+    pub raw_id: RawId,
+    /// Its method.
+    pub method: Option<String>,
+    /// What it is about.
+    pub target: Option<String>,
+}
+
+/// Follows one session.
+///
+/// Ids are paired as written, each direction for itself. Where an id is in use more than once at a time, answers go to
+/// the requests in the order in which these came.
+#[derive(Debug, Default)]
+pub struct Observer {
+    waiting: HashMap<(Direction, RawId), VecDeque<WaitingRequest>>,
+    identity: Identity,
+}
+
+impl Observer {
+    /// An observer that goes on where another one stood.
+    #[must_use]
+    pub fn resume(waiting: impl IntoIterator<Item = WaitingRequest>, identity: Identity) -> Self {
+        let mut observer = Self { waiting: HashMap::new(), identity };
+        for request in waiting {
+            observer.wait_for(request);
+        }
+        observer
+    }
+
+    /// Who talks, as far as it is known.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Takes the next frame and appends what it meant. `scanned` is what a scan with the observer's watches found; it is
+    /// not looked at for stderr and gaps.
+    pub fn observe(&mut self, head: &FrameHead, scanned: &Scanned, events: &mut Vec<Event>) {
+        let row = |kind| MessageRow {
+            at: At { seq: head.seq, member: 0 },
+            wall_ns: head.wall_ns,
+            at_ns: head.at_ns,
+            stream: head.stream,
+            kind,
+            raw_id: None,
+            method: None,
+            target: None,
+            status: None,
+            error_code: None,
+            pair: None,
+            latency_ns: None,
+            lost_bytes: None,
+            notes: scanned.notes,
+        };
+        if let Origin::Gap(n_bytes) = head.origin {
+            events.push(Event::Row(MessageRow {
+                lost_bytes: Some(n_bytes),
+                notes: Notes::default(),
+                ..row(RowKind::Gap)
+            }));
+            return;
+        }
+        if head.stream.channel() == Channel::Stderr {
+            events.push(Event::Row(MessageRow { notes: Notes::default(), ..row(RowKind::Stderr) }));
+            return;
+        }
+        match &scanned.content {
+            Content::Blank => events.push(Event::Row(row(RowKind::Blank))),
+            Content::NotJson(_) => events.push(Event::Row(row(RowKind::NotJson))),
+            Content::Message(envelope) => self.message(envelope, row(RowKind::NotAMessage), events),
+            Content::NotAMessage(other) => self.not_a_message(other, row(RowKind::NotAMessage), events),
+            Content::Batch(batch) => {
+                events.push(Event::Row(row(RowKind::Batch)));
+                for (number, member) in (1..).zip(&batch.members) {
+                    let mut row = row(RowKind::NotAMessage);
+                    row.at.member = number;
+                    match member {
+                        Member::Message(envelope) => {
+                            row.notes = envelope.notes;
+                            self.message(envelope, row, events);
+                        }
+                        Member::NotAMessage(other) => {
+                            row.notes = other.notes;
+                            self.not_a_message(other, row, events);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, envelope: &Envelope, mut row: MessageRow, events: &mut Vec<Event>) {
+        row.raw_id.clone_from(&envelope.id);
+        self.introduce(row.stream.direction(), &envelope.captures);
+        match envelope.kind {
+            Kind::Request | Kind::Notification => {
+                row.kind = if envelope.kind == Kind::Request { RowKind::Request } else { RowKind::Notification };
+                row.method.clone_from(&envelope.method);
+                row.target = [watch::NAME, watch::URI].iter().find_map(|&index| text(&envelope.captures, index));
+                if let (Kind::Request, Some(raw_id)) = (envelope.kind, &row.raw_id) {
+                    self.wait_for(WaitingRequest {
+                        at: row.at,
+                        at_ns: row.at_ns,
+                        direction: row.stream.direction(),
+                        raw_id: raw_id.clone(),
+                        method: row.method.clone(),
+                        target: row.target.clone(),
+                    });
+                }
+                events.push(Event::Row(row));
+            }
+            Kind::Result => {
+                row.kind = RowKind::Result;
+                let is_error = envelope.captures.get(watch::IS_ERROR) == Some(&Value::True);
+                self.answer(row, if is_error { Status::ToolError } else { Status::Ok }, events);
+            }
+            Kind::Error => {
+                row.kind = RowKind::Error;
+                row.error_code = token(&envelope.captures, watch::ERROR_CODE);
+                self.answer(row, Status::Error, events);
+            }
+        }
+    }
+
+    fn not_a_message(&mut self, other: &NotAMessage, mut row: MessageRow, events: &mut Vec<Event>) {
+        row.raw_id.clone_from(&other.id);
+        row.method.clone_from(&other.method);
+        match other.why {
+            // Wrong, and yet the end of the request that it answers.
+            Misfit::ResultAndError => {
+                row.error_code = token(&other.captures, watch::ERROR_CODE);
+                self.answer(row, Status::Error, events);
+            }
+            Misfit::NotAnObject
+            | Misfit::MethodNotAString
+            | Misfit::MethodAndOutcome
+            | Misfit::NoMember
+            | Misfit::ResultWithoutId
+            | Misfit::ErrorNotAnObject => events.push(Event::Row(row)),
+        }
+    }
+
+    fn answer(&mut self, mut row: MessageRow, status: Status, events: &mut Vec<Event>) {
+        row.status = Some(status);
+        let request =
+            row.raw_id.as_ref().and_then(|raw_id| self.take_waiting(row.stream.direction().reversed(), raw_id));
+        let Some(request) = request else {
+            events.push(Event::Row(row));
+            return;
+        };
+        let latency_ns = row.at_ns.saturating_sub(request.at_ns);
+        let (answer, error_code) = (row.at, row.error_code.clone());
+        row.method = request.method;
+        row.target = request.target;
+        row.pair = Some(request.at);
+        row.latency_ns = Some(latency_ns);
+        events.push(Event::Row(row));
+        events.push(Event::Answered { request: request.at, answer, latency_ns, status, error_code });
+    }
+
+    fn wait_for(&mut self, request: WaitingRequest) {
+        // Two requests with a null id cannot be told apart, and an answer with one may be to neither.
+        if !request.raw_id.is_null() {
+            self.waiting.entry((request.direction, request.raw_id.clone())).or_default().push_back(request);
+        }
+    }
+
+    fn take_waiting(&mut self, direction: Direction, raw_id: &RawId) -> Option<WaitingRequest> {
+        let key = (direction, raw_id.clone());
+        let queue = self.waiting.get_mut(&key)?;
+        let request = queue.pop_front();
+        if queue.is_empty() {
+            self.waiting.remove(&key);
+        }
+        request
+    }
+
+    fn introduce(&mut self, direction: Direction, captures: &Captures) {
+        if captures.iter().next().is_none() {
+            return;
+        }
+        let (whose, slot) = match direction {
+            Direction::ToServer => (watch::CLIENTS, &mut self.identity.client),
+            Direction::ToClient => (watch::SERVERS, &mut self.identity.server),
+        };
+        for [name, version] in whose {
+            if let Some(name) = text(captures, name) {
+                *slot = Some(match text(captures, version) {
+                    Some(version) => format!("{name} {version}"),
+                    None => name,
+                });
+            }
+        }
+        for index in watch::REVISIONS {
+            if let Some(revision) = text(captures, index) {
+                self.identity.revision = Some(revision);
+            }
+        }
+    }
+}
+
+fn text(captures: &Captures, index: usize) -> Option<String> {
+    captures.get(index)?.text().map(std::borrow::Cow::into_owned)
+}
+
+fn token(captures: &Captures, index: usize) -> Option<String> {
+    Some(String::from_utf8_lossy(captures.get(index)?.token()?.bytes()).into_owned())
+}
+
+/// Reads a session's segments: cuts, scans and observes them, without ever holding a frame's bytes.
+#[derive(Debug)]
+pub struct Reading {
+    cutter: Cutter,
+    scanners: [Scanner; 2],
+    observer: Observer,
+    /// Scanned in place of what is not scanned.
+    nothing: Scanned,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self::resume(Position::default(), Observer::default())
+    }
+}
+
+impl Reading {
+    /// A reading that goes on where another one stood. See [`Cutter::resume`] for what to feed it.
+    #[must_use]
+    pub fn resume(position: Position, observer: Observer) -> Self {
+        let scanner = || Scanner::new(WATCHES);
+        Self {
+            cutter: Cutter::resume(position),
+            scanners: [scanner(), scanner()],
+            observer,
+            nothing: tap_jsonrpc::scan(b"", WATCHES),
+        }
+    }
+
+    /// The number of the segment to be fed next.
+    #[must_use]
+    pub fn first_segment_needed(&self) -> u64 {
+        self.cutter.first_segment_needed()
+    }
+
+    /// Where the reading stands.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.cutter.position()
+    }
+
+    /// Who talks, as far as it is known.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        self.observer.identity()
+    }
+
+    /// Takes the next segment; hands each frame that it completes, with what it meant, to `sink`.
+    ///
+    /// # Errors
+    ///
+    /// When the segment is damaged. The reading goes on with the next one.
+    pub fn feed(
+        &mut self,
+        segment: &Segment,
+        sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>),
+    ) -> Result<(), SegmentError> {
+        let Self { cutter, scanners, observer, nothing } = self;
+        let mut events = Vec::new();
+        cutter.feed(segment, &mut |cut| take(scanners, observer, nothing, &cut, &mut events, sink))
+    }
+
+    /// Says that no segment will follow.
+    pub fn finish(&mut self, sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>)) {
+        let Self { cutter, scanners, observer, nothing } = self;
+        let mut events = Vec::new();
+        cutter.finish(&mut |cut| take(scanners, observer, nothing, &cut, &mut events, sink));
+    }
+}
+
+fn take(
+    scanners: &mut [Scanner; 2],
+    observer: &mut Observer,
+    nothing: &Scanned,
+    cut: &Cut<'_>,
+    events: &mut Vec<Event>,
+    sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>),
+) {
+    match cut {
+        Cut::Part { stream, bytes } => {
+            if let Some(scanner) = scanner_of(scanners, *stream) {
+                scanner.feed(bytes);
+            }
+        }
+        Cut::Frame(head) => {
+            events.clear();
+            match scanner_of(scanners, head.stream).filter(|_| head.origin == Origin::Wire) {
+                Some(scanner) => observer.observe(head, &scanner.finish(), events),
+                None => observer.observe(head, nothing, events),
+            }
+            sink(head, events);
+        }
+        Cut::End { .. } => {}
+    }
+}
+
+fn scanner_of(scanners: &mut [Scanner; 2], stream: Stream) -> Option<&mut Scanner> {
+    scanners.get_mut(usize::from(stream.code()))
+}

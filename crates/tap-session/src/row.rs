@@ -1,0 +1,144 @@
+//! Rows: what a list shows of a message, and what the store keeps of it so that lists are fast.
+//!
+//! The codes are stored in derived tables, which are built anew when they change.
+
+use tap_frame::Stream;
+use tap_jsonrpc::{Notes, RawId};
+
+/// Which message is meant: a frame, or a member of a batch in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct At {
+    /// The frame's number.
+    pub seq: u64,
+    /// 0 for the frame itself, from 1 for a member of its batch.
+    pub member: u64,
+}
+
+/// What a frame, or a member of a batch, is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowKind {
+    /// Asks for an answer.
+    Request,
+    /// Asks for none.
+    Notification,
+    /// Answers with a result.
+    Result,
+    /// Answers with an error.
+    Error,
+    /// A JSON array of messages; its members have rows of their own.
+    Batch,
+    /// JSON, but no JSON-RPC message.
+    NotAMessage,
+    /// Not JSON.
+    NotJson,
+    /// An empty line.
+    Blank,
+    /// A line of stderr.
+    Stderr,
+    /// Bytes that passed and could not be recorded.
+    Gap,
+}
+
+impl RowKind {
+    const ALL: [Self; 10] = [
+        Self::Request,
+        Self::Notification,
+        Self::Result,
+        Self::Error,
+        Self::Batch,
+        Self::NotAMessage,
+        Self::NotJson,
+        Self::Blank,
+        Self::Stderr,
+        Self::Gap,
+    ];
+
+    /// The number that stands for the kind in derived tables.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// The kind with this [`code`](Self::code).
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+
+    /// What it is called in listings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Notification => "notification",
+            Self::Result => "result",
+            Self::Error => "error",
+            Self::Batch => "batch",
+            Self::NotAMessage => "not a message",
+            Self::NotJson => "not JSON",
+            Self::Blank => "blank",
+            Self::Stderr => "stderr",
+            Self::Gap => "gap",
+        }
+    }
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// A result came back.
+    Ok,
+    /// A result came back that says `isError`: the tool failed, the protocol did not.
+    ToolError,
+    /// A JSON-RPC error came back.
+    Error,
+}
+
+impl Status {
+    const ALL: [Self; 3] = [Self::Ok, Self::ToolError, Self::Error];
+
+    /// The number that stands for the status in derived tables.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// The status with this [`code`](Self::code).
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+/// What a list shows of a frame or of a member of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Which one it is.
+    pub at: At,
+    /// Nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Nanoseconds since the session opened.
+    pub at_ns: u64,
+    /// The stream that it was on.
+    pub stream: Stream,
+    /// What it is.
+    pub kind: RowKind,
+    /// Its id as written.
+    pub raw_id: Option<RawId>,
+    /// Its method; of an answer, the method of its request.
+    pub method: Option<String>,
+    /// The tool, prompt or resource that it is about; of an answer, what its request was about.
+    pub target: Option<String>,
+    /// Of an answer: what it says.
+    pub status: Option<Status>,
+    /// Of an error: its code as written.
+    pub error_code: Option<String>,
+    /// Of an answer: its request.
+    pub pair: Option<At>,
+    /// Of an answer: how long it took, nanoseconds.
+    pub latency_ns: Option<u64>,
+    /// Bytes that a gap stands for.
+    pub lost_bytes: Option<u64>,
+    /// What is odd about it.
+    pub notes: Notes,
+}

@@ -1,0 +1,455 @@
+//! Derived tables: what the frames meant, worked out behind the recording.
+//!
+//! Any process that may write does it, a little at a time, each step one transaction that reads where the last one stood
+//! and writes where this one stands. So it does not matter who does it, when, or how often he is killed.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
+use serde_json::{Value, json};
+use tap_frame::{Direction, Origin, Segment, Stream};
+use tap_jsonrpc::RawId;
+use tap_session::{
+    At, Event, FrameEnd, FrameHead, Identity, MessageRow, Observer, OpenFrame, Place, Position, Reading, RowKind,
+    Status, WaitingRequest,
+};
+
+use crate::error::StoreError;
+use crate::writer::{signed, unsigned};
+
+/// Counts the changes of `derived.sql` and of the code that fills it.
+const DERIVED_VERSION: i64 = 1;
+
+const DERIVED_TABLES: &str = include_str!("derived.sql");
+
+/// Segments worked through in one transaction, bytes: some ten milliseconds for which other writers wait.
+const STEP_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Makes the derived tables if they are not there, or not of this version.
+///
+/// In a database that cannot be written they are made beside it, in memory, and the same statements find them: SQLite
+/// looks for a table among the temporary ones first.
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) -> Result<(), StoreError> {
+    let failed = |source| StoreError::sqlite(path, source);
+    let version = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
+        let there = "SELECT count(*) FROM main.sqlite_schema WHERE name = 'derived_version'";
+        match connection.query_row(there, [], |row| row.get::<_, i64>(0))? {
+            0 => Ok(None),
+            _ => connection.query_row("SELECT version FROM main.derived_version", [], |row| row.get(0)).optional(),
+        }
+    };
+    let found = version(connection).map_err(failed)?;
+    if found == Some(DERIVED_VERSION) && writable {
+        return Ok(());
+    }
+    if !writable || found.is_some_and(|found| found > DERIVED_VERSION) {
+        connection.pragma_update(None, "temp_store", "memory").map_err(failed)?;
+        let tables = DERIVED_TABLES.replace("{schema}", "temp");
+        connection.execute_batch(&tables).map_err(failed)?;
+        if found == Some(DERIVED_VERSION) {
+            let copy = "INSERT INTO temp.digest SELECT * FROM main.digest WHERE finished = 1;
+                        INSERT INTO temp.message SELECT message.* FROM main.message
+                            JOIN main.digest USING (session) WHERE finished = 1;";
+            connection.execute_batch(copy).map_err(failed)?;
+        }
+        return Ok(());
+    }
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    if version(&change).map_err(failed)? != Some(DERIVED_VERSION) {
+        change
+            .execute_batch(
+                "DROP TABLE IF EXISTS main.message; DROP TABLE IF EXISTS main.digest;
+                 DROP TABLE IF EXISTS main.derived_version;
+                 CREATE TABLE main.derived_version (version INTEGER NOT NULL) STRICT;",
+            )
+            .map_err(failed)?;
+        change.execute_batch(&DERIVED_TABLES.replace("{schema}", "main")).map_err(failed)?;
+        change.execute("INSERT INTO main.derived_version VALUES (?)", [DERIVED_VERSION]).map_err(failed)?;
+    }
+    change.commit().map_err(failed)
+}
+
+/// Works out what one session's frames meant, and remembers between two steps what would have to be read again.
+#[derive(Debug)]
+pub(crate) struct Deriver {
+    session: i64,
+    reading: Reading,
+    /// Where `reading` stands, as it was written down.
+    position: String,
+    counts: Counts,
+    finished: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    n_frames: u64,
+    n_messages: u64,
+    n_calls: u64,
+    n_errors: u64,
+    n_bytes: u64,
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is more to do.
+    More,
+    /// All segments that are there were worked through.
+    UpToDate,
+}
+
+impl Deriver {
+    pub(crate) fn new(session: i64) -> Self {
+        Self {
+            session,
+            reading: Reading::default(),
+            position: position_to_text(&Position::default()),
+            counts: Counts::default(),
+            finished: false,
+        }
+    }
+
+    /// Works through the next segments. `over` says that the session is over, so that frames that are still open end
+    /// where the recording does.
+    pub(crate) fn step(&mut self, connection: &mut Connection, path: &Path, over: bool) -> Result<Step, StoreError> {
+        let session = self.session;
+        let done = self.step_in_transaction(connection, path, over);
+        if done.is_err() {
+            // What was worked out is not in the database: begin again from what is.
+            *self = Self { position: String::new(), ..Self::new(session) };
+        }
+        done
+    }
+
+    /// How many segments were worked through.
+    pub(crate) fn n_segments_done(&self) -> u64 {
+        self.reading.position().next_segment
+    }
+
+    fn step_in_transaction(
+        &mut self,
+        connection: &mut Connection,
+        path: &Path,
+        over: bool,
+    ) -> Result<Step, StoreError> {
+        let failed = |source| StoreError::sqlite(path, source);
+        if self.finished {
+            return Ok(Step::UpToDate);
+        }
+        // A look without the write lock: most of the time there is nothing to do.
+        if !over && !self.has_more(connection).map_err(failed)? {
+            return Ok(Step::UpToDate);
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        self.load(&transaction).map_err(failed)?;
+        if self.finished {
+            return Ok(Step::UpToDate);
+        }
+        let step = self.work(&transaction, path, over)?;
+        transaction.commit().map_err(failed)?;
+        Ok(step)
+    }
+
+    fn has_more(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        let next = signed(self.reading.position().next_segment);
+        let mut newest = connection.prepare_cached("SELECT max(number) FROM segment WHERE session = ?")?;
+        let newest: Option<i64> = newest.query_row([self.session], |row| row.get(0))?;
+        Ok(newest.is_some_and(|newest| next <= newest))
+    }
+
+    /// Takes over where another process stood, if one went on.
+    fn load(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut select = connection.prepare_cached(
+            "SELECT position, finished, n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision
+             FROM digest WHERE session = ?",
+        )?;
+        let found = select
+            .query_row([self.session], |row| {
+                let counts = Counts {
+                    n_frames: unsigned(row.get(2)?),
+                    n_messages: unsigned(row.get(3)?),
+                    n_calls: unsigned(row.get(4)?),
+                    n_errors: unsigned(row.get(5)?),
+                    n_bytes: unsigned(row.get(6)?),
+                };
+                let identity = Identity { client: row.get(7)?, server: row.get(8)?, revision: row.get(9)? };
+                Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?, counts, identity))
+            })
+            .optional()?;
+        let Some((text, finished, counts, identity)) = found else {
+            if self.position != position_to_text(&Position::default()) {
+                *self = Self::new(self.session);
+            }
+            return Ok(());
+        };
+        self.finished = finished;
+        if text == self.position {
+            return Ok(());
+        }
+        let Some(position) = position_from_text(&text) else {
+            // Unreadable: as if nothing had been worked out.
+            connection.execute("DELETE FROM message WHERE session = ?", [self.session])?;
+            *self = Self::new(self.session);
+            return Ok(());
+        };
+        let observer = Observer::resume(waiting(connection, self.session)?, identity);
+        self.reading = Reading::resume(position, observer);
+        self.position = text;
+        self.counts = counts;
+        Ok(())
+    }
+
+    fn work(&mut self, connection: &Connection, path: &Path, over: bool) -> Result<Step, StoreError> {
+        let failed = |source| StoreError::sqlite(path, source);
+        let session = self.session;
+        let mut n_bytes = 0;
+        let mut step = Step::UpToDate;
+        let mut error = None;
+        let counts = &mut self.counts;
+        let mut rows = Rows::prepare(connection, session).map_err(failed)?;
+        let mut keep = |head: &FrameHead, events: &mut Vec<Event>| {
+            counts.frame(head);
+            for event in events.drain(..) {
+                counts.event(&event);
+                if let Err(source) = rows.write(head, &event) {
+                    error.get_or_insert(source);
+                }
+            }
+        };
+        let first = signed(self.reading.first_segment_needed());
+        let mut select = connection
+            .prepare_cached(
+                "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number >= ?
+                 ORDER BY number",
+            )
+            .map_err(failed)?;
+        let mut found = select.query(params![session, first]).map_err(failed)?;
+        while let Some(row) = found.next().map_err(failed)? {
+            let (_, segment) = segment_from(row).map_err(failed)?;
+            n_bytes += segment.weight() as u64;
+            // Damage is told to whoever reads the bytes; here the rest of that segment is left out.
+            let _ = self.reading.feed(&segment, &mut keep);
+            if n_bytes >= STEP_BYTES {
+                step = Step::More;
+                break;
+            }
+        }
+        drop(found);
+        drop(select);
+        if over && step == Step::UpToDate {
+            self.reading.finish(&mut keep);
+            self.finished = true;
+        }
+        if let Some(source) = error {
+            return Err(failed(source));
+        }
+        drop(rows);
+        self.position = position_to_text(&self.reading.position());
+        self.save(connection).map_err(failed)?;
+        Ok(step)
+    }
+
+    fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let identity = self.reading.identity();
+        let mut replace = connection.prepare_cached(
+            "INSERT OR REPLACE INTO digest (session, position, finished, n_frames, n_messages, n_calls, n_errors, n_bytes,
+                                            client, server, revision)
+             VALUES (:session, :position, :finished, :n_frames, :n_messages, :n_calls, :n_errors, :n_bytes,
+                     :client, :server, :revision)",
+        )?;
+        replace.execute(named_params! {
+            ":session": self.session,
+            ":position": self.position,
+            ":finished": self.finished,
+            ":n_frames": signed(self.counts.n_frames),
+            ":n_messages": signed(self.counts.n_messages),
+            ":n_calls": signed(self.counts.n_calls),
+            ":n_errors": signed(self.counts.n_errors),
+            ":n_bytes": signed(self.counts.n_bytes),
+            ":client": identity.client,
+            ":server": identity.server,
+            ":revision": identity.revision,
+        })?;
+        Ok(())
+    }
+}
+
+impl Counts {
+    fn frame(&mut self, head: &FrameHead) {
+        self.n_frames += 1;
+        self.n_bytes += head.length;
+        if head.stream != Stream::Stderr && head.origin == Origin::Wire {
+            self.n_messages += 1;
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Row(row) => match row.kind {
+                RowKind::Request => self.n_calls += 1,
+                RowKind::NotAMessage | RowKind::NotJson => self.n_errors += 1,
+                _ => {}
+            },
+            Event::Answered { status, .. } => self.n_errors += u64::from(*status != Status::Ok),
+        }
+    }
+}
+
+/// The statements that write rows.
+struct Rows<'a> {
+    insert: rusqlite::CachedStatement<'a>,
+    answer: rusqlite::CachedStatement<'a>,
+    session: i64,
+}
+
+impl<'a> Rows<'a> {
+    fn prepare(connection: &'a Connection, session: i64) -> rusqlite::Result<Self> {
+        let insert = connection.prepare_cached(
+            "INSERT INTO message (session, seq, member, wall_ns, at_ns, stream, kind, raw_id, method, target, status,
+                                  error_code, pair_seq, pair_member, latency_ns, segment, start, length, frame_end,
+                                  lost_bytes, notes)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        let answer = connection.prepare_cached(
+            "UPDATE message SET pair_seq = ?, pair_member = ?, latency_ns = ?, status = ?, error_code = ?
+             WHERE session = ? AND seq = ? AND member = ?",
+        )?;
+        Ok(Self { insert, answer, session })
+    }
+
+    fn write(&mut self, head: &FrameHead, event: &Event) -> rusqlite::Result<()> {
+        match event {
+            Event::Row(row) => self.insert.execute(params![
+                self.session,
+                signed(row.at.seq),
+                signed(row.at.member),
+                signed(row.wall_ns),
+                signed(row.at_ns),
+                row.stream.code(),
+                row.kind.code(),
+                row.raw_id.as_ref().map(RawId::as_bytes),
+                row.method,
+                row.target,
+                row.status.map(Status::code),
+                row.error_code,
+                row.pair.map(|pair| signed(pair.seq)),
+                row.pair.map(|pair| signed(pair.member)),
+                row.latency_ns.map(signed),
+                signed(head.start.segment),
+                signed(head.start.offset),
+                signed(head.length),
+                end_code(head.end),
+                row.lost_bytes.map(signed),
+                row.notes.bits(),
+            ]),
+            Event::Answered { request, answer, latency_ns, status, error_code } => self.answer.execute(params![
+                signed(answer.seq),
+                signed(answer.member),
+                signed(*latency_ns),
+                status.code(),
+                error_code,
+                self.session,
+                signed(request.seq),
+                signed(request.member),
+            ]),
+        }?;
+        Ok(())
+    }
+}
+
+fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {
+    let mut select = connection.prepare_cached(
+        "SELECT seq, member, at_ns, stream, raw_id, method, target FROM message
+         WHERE session = ? AND kind = 1 AND pair_seq IS NULL ORDER BY seq, member",
+    )?;
+    let found = select.query_map([session], |row| {
+        Ok(WaitingRequest {
+            at: At { seq: unsigned(row.get(0)?), member: unsigned(row.get(1)?) },
+            at_ns: unsigned(row.get(2)?),
+            direction: Stream::from_code(row.get(3)?).map_or(Direction::ToServer, Stream::direction),
+            raw_id: RawId::from_token(&row.get::<_, Vec<u8>>(4)?),
+            method: row.get(5)?,
+            target: row.get(6)?,
+        })
+    })?;
+    found.collect()
+}
+
+pub(crate) fn segment_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Segment)> {
+    let number = unsigned(row.get(0)?);
+    Ok((number, Segment::from_stored(unsigned(row.get(1)?), unsigned(row.get(2)?), row.get(3)?, row.get(4)?)))
+}
+
+fn end_code(end: FrameEnd) -> u8 {
+    match end {
+        FrameEnd::Newline => 0,
+        FrameEnd::StreamEnd => 1,
+        FrameEnd::Gap => 2,
+        FrameEnd::TooLong => 3,
+        FrameEnd::RecordingEnd => 4,
+    }
+}
+
+pub(crate) fn end_from_code(code: u8) -> FrameEnd {
+    match code {
+        0 => FrameEnd::Newline,
+        1 => FrameEnd::StreamEnd,
+        2 => FrameEnd::Gap,
+        3 => FrameEnd::TooLong,
+        _ => FrameEnd::RecordingEnd,
+    }
+}
+
+fn position_to_text(position: &Position) -> String {
+    let open: serde_json::Map<String, Value> = Stream::ALL
+        .iter()
+        .filter_map(|stream| {
+            let open = position.open[usize::from(stream.code())]?;
+            let value = json!([open.start.segment, open.start.offset, open.length, open.at_ns, open.wall_ns]);
+            Some((stream.code().to_string(), value))
+        })
+        .collect();
+    json!({ "frames": position.n_frames, "next": position.next_segment, "open": open, "torn": position.torn })
+        .to_string()
+}
+
+fn position_from_text(text: &str) -> Option<Position> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let mut position =
+        Position { n_frames: value["frames"].as_u64()?, next_segment: value["next"].as_u64()?, ..Position::default() };
+    for stream in Stream::ALL {
+        let index = usize::from(stream.code());
+        position.torn[index] = value["torn"][index].as_bool()?;
+        if let Some(open) = value["open"].get(stream.code().to_string()) {
+            position.open[index] = Some(OpenFrame {
+                start: Place { segment: open[0].as_u64()?, offset: open[1].as_u64()? },
+                length: open[2].as_u64()?,
+                at_ns: open[3].as_u64()?,
+                wall_ns: open[4].as_u64()?,
+            });
+        }
+    }
+    Some(position)
+}
+
+/// A row as it is read back.
+pub(crate) fn row_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<MessageRow> {
+    let pair_seq: Option<i64> = row.get("pair_seq")?;
+    let pair_member: Option<i64> = row.get("pair_member")?;
+    Ok(MessageRow {
+        at: At { seq: unsigned(row.get("seq")?), member: unsigned(row.get("member")?) },
+        wall_ns: unsigned(row.get("wall_ns")?),
+        at_ns: unsigned(row.get("at_ns")?),
+        stream: Stream::from_code(row.get("stream")?).unwrap_or(Stream::Stderr),
+        kind: RowKind::from_code(row.get("kind")?).unwrap_or(RowKind::NotJson),
+        raw_id: row.get::<_, Option<Vec<u8>>>("raw_id")?.map(|token| RawId::from_token(&token)),
+        method: row.get("method")?,
+        target: row.get("target")?,
+        status: row.get::<_, Option<u8>>("status")?.and_then(Status::from_code),
+        error_code: row.get("error_code")?,
+        pair: pair_seq.map(|seq| At { seq: unsigned(seq), member: unsigned(pair_member.unwrap_or(0)) }),
+        latency_ns: row.get::<_, Option<i64>>("latency_ns")?.map(unsigned),
+        lost_bytes: row.get::<_, Option<i64>>("lost_bytes")?.map(unsigned),
+        notes: tap_jsonrpc::Notes::from_bits(row.get("notes")?),
+    })
+}

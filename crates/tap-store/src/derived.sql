@@ -1,0 +1,47 @@
+-- What the frames meant. Built from the segments behind the recording, dropped and built again when this file or the
+-- code that fills it changes (then DERIVED_VERSION goes up). Nothing in here is ground truth.
+-- {schema} is `main`, or `temp` for a database that cannot be written.
+
+CREATE TABLE {schema}.digest (
+    session     INTEGER PRIMARY KEY,
+    position    TEXT    NOT NULL,                   -- where the cutter stands, JSON
+    finished    INTEGER NOT NULL,                   -- 1: the session is over and all of it is in here
+    n_frames    INTEGER NOT NULL,
+    n_messages  INTEGER NOT NULL,                   -- frames on stdin and stdout
+    n_calls     INTEGER NOT NULL,
+    n_errors    INTEGER NOT NULL,                   -- calls answered with an error or a tool error, and lines that are no message
+    n_bytes     INTEGER NOT NULL,
+    client      TEXT,                               -- name and version as it introduced itself
+    server      TEXT,
+    revision    TEXT
+) STRICT;
+
+CREATE TABLE {schema}.message (
+    session     INTEGER NOT NULL,
+    seq         INTEGER NOT NULL,
+    member      INTEGER NOT NULL,                   -- 0: the frame; from 1: a member of a batch
+    wall_ns     INTEGER NOT NULL,
+    at_ns       INTEGER NOT NULL,
+    stream      INTEGER NOT NULL,                   -- 0 to server, 1 to client, 2 stderr
+    kind        INTEGER NOT NULL,                   -- tap-session, row.rs
+    raw_id      BLOB,                               -- as written
+    method      TEXT,                               -- of an answer: of what it answers
+    target      TEXT,                               -- name of the tool or prompt, uri of the resource
+    status      INTEGER,                            -- tap-session, row.rs
+    error_code  TEXT,                               -- as written
+    pair_seq    INTEGER,                            -- the answer of a request, the request of an answer
+    pair_member INTEGER,
+    latency_ns  INTEGER,
+    segment     INTEGER NOT NULL,                   -- where the frame's first byte lies
+    start       INTEGER NOT NULL,
+    length      INTEGER NOT NULL,
+    frame_end   INTEGER NOT NULL,
+    lost_bytes  INTEGER,                            -- of a gap
+    notes       INTEGER NOT NULL,                   -- tap-jsonrpc, Notes
+    PRIMARY KEY (session, seq, member)
+) STRICT, WITHOUT ROWID;
+
+-- What the list of calls shows: requests, what is no message though it should be one, and gaps.
+CREATE INDEX {schema}.message_call ON message (session, seq, member) WHERE kind IN (1, 6, 7, 10);
+-- Requests that wait for their answer.
+CREATE INDEX {schema}.message_waiting ON message (session, seq, member) WHERE kind = 1 AND pair_seq IS NULL;

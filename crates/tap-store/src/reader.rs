@@ -1,0 +1,485 @@
+//! Reading recordings: sessions, lists, frames.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use rusqlite::{Connection, OptionalExtension, params};
+use tap_frame::{Frame, Origin, Piece, Segment, Stream};
+use tap_session::{Cutter, FrameEnd, Gatherer, Identity, MessageRow, Recorded, RowKind};
+
+use crate::derive::{Deriver, Step, end_from_code, prepare, row_from, segment_from};
+use crate::error::StoreError;
+use crate::schema::{open_for_reading, open_for_writing};
+use crate::spill::adopt;
+use crate::writer::{
+    EndReason, Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
+};
+
+/// How long a reader waits for a writer before it says that the database is locked.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A session's number in its database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub i64);
+
+/// All about a session but its traffic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its number in this database.
+    pub id: SessionId,
+    /// What was known when it opened.
+    pub start: SessionStart,
+    /// Whether its tap is running.
+    pub live: bool,
+    /// How it ended. `None` while it is live, and when the tap was killed.
+    pub end: Option<SessionEnd>,
+    /// What its frames came to.
+    pub digest: Digest,
+}
+
+/// What a session's frames come to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// All frames, stderr included.
+    pub n_frames: u64,
+    /// Frames on stdin and stdout.
+    pub n_messages: u64,
+    /// Requests, either way.
+    pub n_calls: u64,
+    /// Requests answered with an error or a tool error, and lines that are no message.
+    pub n_errors: u64,
+    /// Bytes of all frames.
+    pub n_bytes: u64,
+    /// The clock of the newest frame, nanoseconds since the session opened.
+    pub newest_at_ns: u64,
+    /// Who talked.
+    pub identity: Identity,
+}
+
+/// A line of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What it is.
+    pub row: MessageRow,
+    /// Length of its frame, bytes.
+    pub length: u64,
+    /// Of a request that was answered: length of the answer's frame, bytes.
+    pub answer_length: Option<u64>,
+    /// Why its frame ended where it did.
+    pub frame_end: FrameEnd,
+}
+
+/// Which rows a list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListKind {
+    /// Requests with what became of them, and what is no message though it should be one.
+    Calls,
+    /// Every frame, and the members of batches.
+    Frames,
+}
+
+/// Which part of a list is wanted. Numbers are of frames and inclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The first ones of those from this number on.
+    From(u64),
+    /// The last ones of those up to this number, in rising order.
+    UpTo(u64),
+}
+
+/// A database, opened for reading.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: RefCell<Connection>,
+    writable: bool,
+    liveness: Liveness,
+    derivers: RefCell<HashMap<SessionId, Deriver>>,
+    newest_segment: RefCell<Option<((SessionId, u64), Rc<Segment>)>>,
+}
+
+impl Store {
+    /// Opens the recordings at `path`.
+    ///
+    /// # Errors
+    ///
+    /// When there are none, or they cannot be read by this version.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let (mut connection, writable) = open_for_reading(path, PATIENCE)?;
+        if writable {
+            adopt(&mut connection, path)?;
+        }
+        Self::with(connection, path, writable)
+    }
+
+    /// Opens the recordings at `path`, or makes an empty store there.
+    ///
+    /// # Errors
+    ///
+    /// When there are some that cannot be read by this version, or none can be made.
+    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        drop(open_for_writing(path, PATIENCE)?);
+        Self::open(path)
+    }
+
+    /// An empty store in memory, for recordings in text form.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let path = Path::new(":memory:");
+        let connection = crate::schema::open_in_memory(path)?;
+        Self::with(connection, path, true)
+    }
+
+    fn with(mut connection: Connection, path: &Path, writable: bool) -> Result<Self, StoreError> {
+        prepare(&mut connection, path, writable)?;
+        Ok(Self {
+            path: path.into(),
+            connection: RefCell::new(connection),
+            writable,
+            liveness: Liveness::of(path),
+            derivers: RefCell::default(),
+            newest_segment: RefCell::default(),
+        })
+    }
+
+    /// Where the recordings lie.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn sort(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, source)
+    }
+
+    /// All sessions, the one that was put in last first, with what their frames came to as far as that was worked out:
+    /// [`catch_up`](Self::catch_up) first for the newest figures.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
+        let connection = self.connection.borrow();
+        let read = || -> rusqlite::Result<Vec<Session>> {
+            let mut select = connection.prepare_cached(
+                "SELECT session.id, uuid, name, command, folder, environment, recorded_by, tap_pid, server_pid,
+                        opened_unix_ns, closed_at_ns, end_reason, end_code, end_text, lost_bytes,
+                        n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision,
+                        (SELECT at_ns FROM segment WHERE segment.session = session.id ORDER BY number DESC LIMIT 1)
+                            AS newest_at_ns
+                 FROM session LEFT JOIN digest ON digest.session = session.id ORDER BY session.id DESC",
+            )?;
+            let found = select.query_map([], |row| session_from(row, &self.liveness))?;
+            found.collect()
+        };
+        read().map_err(|source| self.sort(source))
+    }
+
+    /// Works out what a session's newest frames meant. `progress` is told the share that is done, from 0 to 1, now and
+    /// then; a million messages take about a second the first time, and nothing afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or written.
+    pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
+        let mut derivers = self.derivers.borrow_mut();
+        let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0));
+        let over = !self.liveness.is_live(session.0);
+        loop {
+            let mut connection = self.connection.borrow_mut();
+            match deriver.step(&mut connection, &self.path, over)? {
+                Step::UpToDate => return Ok(()),
+                Step::More => {
+                    let newest = "SELECT max(number) + 1 FROM segment WHERE session = ?";
+                    let n_segments: Option<i64> = connection
+                        .query_row(newest, [session.0], |row| row.get(0))
+                        .map_err(|source| self.sort(source))?;
+                    progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
+                }
+            }
+        }
+    }
+
+    /// Whether anything was written to the database by others since it was last asked, as a number that changes then.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn version(&self) -> Result<i64, StoreError> {
+        let connection = self.connection.borrow();
+        connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(|source| self.sort(source))
+    }
+
+    /// Whether the session's tap is running.
+    #[must_use]
+    pub fn is_live(&self, session: SessionId) -> bool {
+        self.liveness.is_live(session.0)
+    }
+
+    /// At most `limit` rows of a list, in rising order. Costs what those rows cost, however long the list is.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn list(&self, session: SessionId, kind: ListKind, part: Part, limit: u64) -> Result<Vec<Listed>, StoreError> {
+        let connection = self.connection.borrow();
+        let (bound, order, edge) = match part {
+            Part::From(seq) => (">=", "ASC", seq),
+            Part::UpTo(seq) => ("<=", "DESC", seq),
+        };
+        let filter = match kind {
+            ListKind::Calls => "AND message.kind IN (1, 6, 7, 10)",
+            ListKind::Frames => "",
+        };
+        let statement = format!(
+            "SELECT message.*, answer.length AS answer_length FROM message
+             LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
+                 AND answer.seq = message.pair_seq AND answer.member = message.pair_member
+             WHERE message.session = ? AND message.seq {bound} ? {filter}
+             ORDER BY message.seq {order}, message.member {order} LIMIT ?"
+        );
+        let read = || -> rusqlite::Result<Vec<Listed>> {
+            let mut select = connection.prepare_cached(&statement)?;
+            let found = select.query_map(params![session.0, signed(edge), signed(limit)], listed_from)?;
+            found.collect()
+        };
+        let mut rows = read().map_err(|source| self.sort(source))?;
+        if let Part::UpTo(_) = part {
+            rows.reverse();
+        }
+        Ok(rows)
+    }
+
+    /// One row: a frame (member 0) or a member of a batch.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn row(&self, session: SessionId, at: tap_session::At) -> Result<Option<Listed>, StoreError> {
+        let rows = self.list(session, ListKind::Frames, Part::From(at.seq), at.member.saturating_add(1))?;
+        Ok(rows.into_iter().find(|listed| listed.row.at == at))
+    }
+
+    /// A frame with its bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged there.
+    pub fn frame(&self, session: SessionId, seq: u64) -> Result<Option<Frame>, StoreError> {
+        let found = {
+            let connection = self.connection.borrow();
+            let mut select = connection
+                .prepare_cached(
+                    "SELECT wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
+                     WHERE session = ? AND seq = ? AND member = 0",
+                )
+                .map_err(|source| self.sort(source))?;
+            let frame = select.query_row(params![session.0, signed(seq)], |row| {
+                let lost: Option<i64> = row.get(7)?;
+                let gap = RowKind::from_code(row.get(6)?) == Some(RowKind::Gap);
+                let frame = Frame {
+                    seq,
+                    wall_ns: unsigned(row.get(0)?),
+                    at_ns: unsigned(row.get(1)?),
+                    stream: Stream::from_code(row.get(2)?).unwrap_or(Stream::Stderr),
+                    origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
+                    bytes: Bytes::new(),
+                };
+                Ok((frame, unsigned(row.get(3)?), unsigned(row.get(4)?), unsigned(row.get(5)?)))
+            });
+            frame.optional().map_err(|source| self.sort(source))?
+        };
+        let Some((mut frame, segment, start, length)) = found else {
+            return Ok(None);
+        };
+        frame.bytes = self.gather(session, frame.stream, segment, start, length)?;
+        Ok(Some(frame))
+    }
+
+    /// The bytes of one stream from a place on.
+    fn gather(
+        &self,
+        session: SessionId,
+        stream: Stream,
+        mut number: u64,
+        start: u64,
+        length: u64,
+    ) -> Result<Bytes, StoreError> {
+        let mut gathered = BytesMut::new();
+        let mut start = usize::try_from(start).unwrap_or(usize::MAX);
+        let wanted = usize::try_from(length).unwrap_or(usize::MAX);
+        while gathered.len() < wanted {
+            let Some(segment) = self.segment(session, number)? else {
+                break;
+            };
+            for piece in segment.iter() {
+                let damaged = |source| StoreError::Damaged { session: session.0, number, source };
+                if let Piece::Chunk { stream: this, offset, bytes, .. } = piece.map_err(damaged)?
+                    && this == stream
+                {
+                    let rest = bytes.get(start.saturating_sub(offset)..).unwrap_or_default();
+                    gathered.extend_from_slice(&rest[..rest.len().min(wanted - gathered.len())]);
+                }
+            }
+            number += 1;
+            start = 0;
+        }
+        Ok(gathered.freeze())
+    }
+
+    fn segment(&self, session: SessionId, number: u64) -> Result<Option<Rc<Segment>>, StoreError> {
+        let key = (session, number);
+        if let Some((known, segment)) = &*self.newest_segment.borrow()
+            && *known == key
+        {
+            return Ok(Some(segment.clone()));
+        }
+        let connection = self.connection.borrow();
+        let statement = "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number = ?";
+        let read = || -> rusqlite::Result<Option<(u64, Segment)>> {
+            connection.prepare_cached(statement)?.query_row(params![session.0, signed(number)], segment_from).optional()
+        };
+        let found = read().map_err(|source| self.sort(source))?.map(|(_, segment)| Rc::new(segment));
+        if let Some(segment) = &found {
+            *self.newest_segment.borrow_mut() = Some((key, segment.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Everything that was recorded of a session, in order, frame by frame.
+    pub fn recorded(&self, session: SessionId) -> impl Iterator<Item = Result<Recorded, StoreError>> + '_ {
+        let mut cutter = Cutter::default();
+        let mut gatherer = Gatherer::default();
+        let mut ready = std::collections::VecDeque::new();
+        let mut over = false;
+        std::iter::from_fn(move || {
+            while ready.is_empty() && !over {
+                let number = cutter.first_segment_needed();
+                let mut sink = |cut: tap_session::Cut<'_>| ready.extend(gatherer.take(cut).map(Ok));
+                match self.segment(session, number) {
+                    Ok(Some(segment)) => {
+                        if let Err(source) = cutter.feed(&segment, &mut sink) {
+                            ready.push_back(Err(StoreError::Damaged { session: session.0, number, source }));
+                        }
+                    }
+                    Ok(None) => {
+                        over = true;
+                        if !self.is_live(session) {
+                            cutter.finish(&mut sink);
+                        }
+                    }
+                    Err(error) => {
+                        over = true;
+                        ready.push_back(Err(error));
+                    }
+                }
+            }
+            ready.pop_front()
+        })
+    }
+
+    /// Puts a whole session in: what an import does. All of it, or nothing when there is an error.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be written, and any error of `segments`.
+    pub fn put_in(
+        &self,
+        start: &SessionStart,
+        segments: impl Iterator<Item = Result<Segment, StoreError>>,
+        end: impl FnOnce() -> Option<SessionEnd>,
+    ) -> Result<SessionId, StoreError> {
+        if !self.writable {
+            return Err(StoreError::NotWritable { path: self.path.clone(), detail: "it is read-only".into() });
+        }
+        let mut connection = self.connection.borrow_mut();
+        let transaction = connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .map_err(|source| self.sort(source))?;
+        let session = insert_session(&transaction, start).map_err(|source| self.sort(source))?;
+        for (number, segment) in (0..).zip(segments) {
+            insert_segments(&transaction, session, &[(number, segment?)]).map_err(|source| self.sort(source))?;
+        }
+        if let Some(end) = end() {
+            update_end(&transaction, session, &end).map_err(|source| self.sort(source))?;
+        }
+        transaction.commit().map_err(|source| self.sort(source))?;
+        Ok(SessionId(session))
+    }
+
+    /// Whether a session with this uuid is there.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn has(&self, uuid: &str) -> Result<bool, StoreError> {
+        let connection = self.connection.borrow();
+        let count =
+            connection.query_row("SELECT count(*) FROM session WHERE uuid = ?", [uuid], |row| row.get::<_, i64>(0));
+        Ok(count.map_err(|source| self.sort(source))? > 0)
+    }
+}
+
+fn listed_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Listed> {
+    Ok(Listed {
+        row: row_from(row)?,
+        length: unsigned(row.get("length")?),
+        answer_length: row.get::<_, Option<i64>>("answer_length")?.map(unsigned),
+        frame_end: end_from_code(row.get("frame_end")?),
+    })
+}
+
+fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusqlite::Result<Session> {
+    let number = |name| -> rusqlite::Result<u64> { Ok(row.get::<_, Option<i64>>(name)?.map_or(0, unsigned)) };
+    let texts = |name| -> rusqlite::Result<Vec<String>> {
+        Ok(serde_json::from_str(&row.get::<_, String>(name)?).unwrap_or_default())
+    };
+    let id = row.get("id")?;
+    let code: i32 = row.get::<_, Option<i32>>("end_code")?.unwrap_or(0);
+    let reason = match row.get::<_, Option<String>>("end_reason")?.as_deref() {
+        Some("exited") => Some(EndReason::Exited(code)),
+        Some("killed") => Some(EndReason::Killed(code)),
+        Some("not started") => {
+            Some(EndReason::NotStarted(row.get::<_, Option<String>>("end_text")?.unwrap_or_default()))
+        }
+        _ => None,
+    };
+    let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
+    let lost_bytes = number("lost_bytes")?;
+    Ok(Session {
+        id: SessionId(id),
+        start: SessionStart {
+            uuid: row.get("uuid")?,
+            name: row.get("name")?,
+            command: texts("command")?,
+            folder: row.get("folder")?,
+            environment: texts("environment")?,
+            recorded_by: row.get("recorded_by")?,
+            tap_pid: row.get("tap_pid")?,
+            server_pid: row.get("server_pid")?,
+            opened_unix_ns: number("opened_unix_ns")?,
+        },
+        live: closed_at_ns.is_none() && liveness.is_live(id),
+        end: closed_at_ns.map(|at_ns| SessionEnd { at_ns: unsigned(at_ns), reason, lost_bytes }),
+        digest: Digest {
+            n_frames: number("n_frames")?,
+            n_messages: number("n_messages")?,
+            n_calls: number("n_calls")?,
+            n_errors: number("n_errors")?,
+            n_bytes: number("n_bytes")?,
+            newest_at_ns: number("newest_at_ns")?,
+            identity: Identity {
+                client: row.get("client")?,
+                server: row.get("server")?,
+                revision: row.get("revision")?,
+            },
+        },
+    })
+}

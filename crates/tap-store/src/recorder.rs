@@ -1,0 +1,464 @@
+//! The recorder: keeps what passed, whatever becomes of the database. It never fails and never makes anybody wait.
+//!
+//! | the database is | then |
+//! | --- | --- |
+//! | locked | copies wait in memory, then in a spill file; all of them get in when it is free |
+//! | too new, damaged, somebody else's, read-only | a side database beside it, or in the temporary folder |
+//! | full | copies wait in memory; what finds no room there becomes a gap; it is tried again every second |
+//!
+//! Each of these is told once. The session is marked: `lost_bytes` counts what became a gap.
+
+use std::collections::VecDeque;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tap_frame::{Piece, Segment, Stream};
+
+use crate::derive::{Deriver, Step, prepare};
+use crate::error::StoreError;
+use crate::spill::Spill;
+use crate::writer::{SessionEnd, SessionStart, Writer};
+
+/// How long one attempt waits for another writer. Short, because copies have to be looked after in between.
+const ATTEMPT: Duration = Duration::from_millis(50);
+
+/// How long a locked database is tried before anybody is told.
+const QUIETLY_TRIED: Duration = Duration::from_secs(2);
+
+/// How often a full disk is tried again.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
+
+/// What may wait in memory, bytes.
+const BACKLOG_LIMIT_BYTES: usize = 16 * 1024 * 1024;
+
+/// What one transaction takes at most, bytes.
+const TRANSACTION_BYTES: usize = 8 * 1024 * 1024;
+
+/// The write-ahead log is moved into the database when it has grown to this, bytes.
+const CHECKPOINT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// From here on writing waits for the checkpoint, so that the log cannot grow for ever, bytes.
+const FORCED_CHECKPOINT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// How long [`Recorder::finish`] tries a database that is locked. Hosts kill after two seconds.
+const LAST_ATTEMPTS: Duration = Duration::from_millis(1000);
+
+/// How long [`Recorder::finish`] may work out what the frames meant.
+const LAST_DERIVING: Duration = Duration::from_millis(25);
+
+/// Something that the user should be told, once.
+pub type Tell = Box<dyn FnMut(String) + Send>;
+
+/// Keeps one session's traffic.
+pub struct Recorder {
+    start: SessionStart,
+    target: Target,
+    writer: Option<Writer>,
+    deriver: Option<Deriver>,
+    /// The derived tables are there.
+    prepared: bool,
+    backlog: VecDeque<(u64, Segment)>,
+    backlog_bytes: usize,
+    next_number: u64,
+    spill: Option<Spill>,
+    lost_bytes: u64,
+    trouble: Option<Trouble>,
+    tell: Tell,
+    emptied: Vec<Segment>,
+    written_since_checkpoint: u64,
+    checkpointing: Arc<AtomicBool>,
+}
+
+/// Where the session is recorded to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Target {
+    Given(PathBuf),
+    Beside(PathBuf),
+    Temporary(PathBuf),
+    /// No place was found.
+    Nowhere,
+}
+
+/// What keeps copies from getting into the database at the moment.
+#[derive(Debug)]
+struct Trouble {
+    since: Instant,
+    full: bool,
+    told: bool,
+    next_attempt: Instant,
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("target", &self.target).field("trouble", &self.trouble).finish_non_exhaustive()
+    }
+}
+
+impl Recorder {
+    /// A recorder that will begin the session in the database at `path` as soon as it can. `tell` is given whole
+    /// sentences, each once.
+    #[must_use]
+    pub fn new(path: PathBuf, start: SessionStart, tell: Tell) -> Self {
+        Self {
+            start,
+            target: Target::Given(path),
+            writer: None,
+            deriver: None,
+            prepared: false,
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            next_number: 0,
+            spill: None,
+            lost_bytes: 0,
+            trouble: None,
+            tell,
+            emptied: Vec::new(),
+            written_since_checkpoint: 0,
+            checkpointing: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Whether copies wait for the database, so that [`record`](Self::record) should be called again soon.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        !self.backlog.is_empty() || self.spill.is_some() || self.writer.is_none()
+    }
+
+    /// Keeps these segments, and whatever waited before them. Gives back segments that are no longer needed.
+    pub fn record(&mut self, segments: Vec<Segment>) -> Vec<Segment> {
+        for segment in segments {
+            self.backlog_bytes += segment.weight();
+            self.backlog.push_back((self.next_number, segment));
+            self.next_number += 1;
+        }
+        if self.target == Target::Nowhere {
+            self.lose_backlog();
+        } else if self.trouble.as_ref().is_none_or(|trouble| trouble.next_attempt <= Instant::now()) {
+            self.flush();
+        }
+        if self.backlog_bytes > BACKLOG_LIMIT_BYTES {
+            self.relieve();
+        }
+        std::mem::take(&mut self.emptied)
+    }
+
+    /// Uses a quiet moment to work out what the newest frames meant. False when there is nothing left to do.
+    pub fn work_behind(&mut self) -> bool {
+        let (Some(writer), Some(deriver)) = (&mut self.writer, &mut self.deriver) else {
+            return false;
+        };
+        let path = writer.path().to_path_buf();
+        if !self.prepared {
+            // Where the derived tables cannot be made now, they are made in the next quiet moment, or by a reader.
+            self.prepared = prepare(writer.connection(), &path, true).is_ok();
+        }
+        self.prepared && matches!(deriver.step(writer.connection(), &path, false), Ok(Step::More))
+    }
+
+    /// Keeps what is left and how the session ended. Takes about a second at most.
+    pub fn finish(mut self, mut end: SessionEnd) {
+        let began = Instant::now();
+        loop {
+            self.flush();
+            let locked = self.trouble.as_ref().is_some_and(|trouble| !trouble.full);
+            if !locked || began.elapsed() > LAST_ATTEMPTS {
+                break;
+            }
+            // tidy: sleeps because SQLite does not always wait itself where it finds the file locked.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if self.is_behind() && self.target != Target::Nowhere {
+            self.leave_spill(&end);
+            return;
+        }
+        end.lost_bytes += self.lost_bytes;
+        let Some(writer) = &mut self.writer else {
+            return;
+        };
+        while let Err(error) = writer.end(&end) {
+            if !matches!(error, StoreError::Locked { .. }) || began.elapsed() > LAST_ATTEMPTS {
+                return;
+            }
+        }
+        let path = writer.path().to_path_buf();
+        let deriving = Instant::now();
+        let prepared = self.prepared || prepare(writer.connection(), &path, true).is_ok();
+        if let Some(deriver) = self.deriver.as_mut().filter(|_| prepared) {
+            while deriving.elapsed() < LAST_DERIVING {
+                let Ok(Step::More) = deriver.step(writer.connection(), &path, true) else {
+                    break;
+                };
+            }
+        }
+    }
+
+    /// Puts what waits into the database, as far as that goes.
+    fn flush(&mut self) {
+        if self.writer.is_none() && !self.begin() {
+            return;
+        }
+        loop {
+            let n_segments = self.first_of_backlog();
+            let Some(writer) = &mut self.writer else {
+                return;
+            };
+            let done = match &mut self.spill {
+                Some(spill) if !spill.is_empty() => match spill.peek() {
+                    Ok((segments, read_to)) => writer.append(&segments).map(|()| spill.forget(read_to)),
+                    Err(_) => {
+                        spill.forget(u64::MAX);
+                        Ok(())
+                    }
+                },
+                _ => {
+                    if let Some(spill) = self.spill.take() {
+                        spill.remove();
+                    }
+                    if n_segments == 0 {
+                        self.trouble = None;
+                        return;
+                    }
+                    writer.append(self.backlog.iter().take(n_segments)).map(|()| {
+                        for (_, segment) in self.backlog.drain(..n_segments) {
+                            self.backlog_bytes -= segment.weight();
+                            self.written_since_checkpoint += segment.weight() as u64;
+                            self.emptied.push(segment);
+                        }
+                    })
+                }
+            };
+            match done {
+                Ok(()) => self.checkpoint_if_due(),
+                Err(error) => {
+                    self.take_trouble(error);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How many segments of the backlog fit into one transaction.
+    fn first_of_backlog(&self) -> usize {
+        let mut n_bytes = 0;
+        let fits = self.backlog.iter().take_while(|(_, segment)| {
+            let fits = n_bytes < TRANSACTION_BYTES;
+            n_bytes += segment.weight();
+            fits
+        });
+        fits.count()
+    }
+
+    /// Begins the session in the first place that takes it. False when none does now.
+    fn begin(&mut self) -> bool {
+        while let Some(path) = self.target.path() {
+            match Writer::begin(path, &self.start, ATTEMPT) {
+                Ok(writer) => {
+                    self.deriver = Some(Deriver::new(writer.session()));
+                    self.writer = Some(writer);
+                    return true;
+                }
+                Err(error @ (StoreError::Locked { .. } | StoreError::DiskFull { .. })) => {
+                    self.take_trouble(error);
+                    return false;
+                }
+                Err(error) => self.move_on(&error),
+            }
+        }
+        false
+    }
+
+    fn take_trouble(&mut self, error: StoreError) {
+        let full = match error {
+            StoreError::Locked { .. } => false,
+            StoreError::DiskFull { .. } => true,
+            other => {
+                // The database cannot be used any more; what it has stays in it.
+                self.writer = None;
+                self.deriver = None;
+                self.prepared = false;
+                self.move_on(&other);
+                return;
+            }
+        };
+        let now = Instant::now();
+        let trouble = self.trouble.get_or_insert(Trouble { since: now, full, told: false, next_attempt: now });
+        trouble.full = full;
+        trouble.next_attempt = if full { now + FULL_DISK_RETRY } else { now };
+        if !trouble.told && (full || trouble.since.elapsed() > QUIETLY_TRIED) {
+            trouble.told = true;
+            (self.tell)(match full {
+                true => format!("{error}; traffic goes on, and what cannot be recorded is counted"),
+                false => format!("{error}; traffic goes on, and the recording is kept until the lock is free"),
+            });
+        }
+    }
+
+    /// Goes to the next place to record to.
+    fn move_on(&mut self, error: &StoreError) {
+        let name = format!("tap-{}.db", self.start.uuid);
+        self.target = match &self.target {
+            Target::Given(path) => Target::Beside(path.with_file_name(name)),
+            Target::Beside(_) => match temporary_folder() {
+                Ok(folder) => Target::Temporary(folder.join(name)),
+                Err(_) => Target::Nowhere,
+            },
+            Target::Temporary(_) | Target::Nowhere => Target::Nowhere,
+        };
+        // The session begins anew there, with what is not in the old place. A spill file stays with that.
+        self.spill = None;
+        self.next_number = 0;
+        for (number, _) in &mut self.backlog {
+            *number = self.next_number;
+            self.next_number += 1;
+        }
+        match (self.target.path(), &self.target) {
+            (Some(path), Target::Beside(_)) => {
+                (self.tell)(format!("{error}; this session is recorded to {} instead", path.display()));
+            }
+            (Some(path), _) => (self.tell)(format!("{error}; trying {}", path.display())),
+            (None, _) => (self.tell)(format!("{error}; traffic goes on, but this session is not recorded")),
+        }
+    }
+
+    /// Makes room in memory: into the spill file if the database is only locked, or else by a gap.
+    fn relieve(&mut self) {
+        let full = self.trouble.as_ref().is_some_and(|trouble| trouble.full);
+        let spilled = !full && self.spill_backlog().is_ok();
+        if !spilled {
+            self.lose_backlog();
+        }
+    }
+
+    fn spill_backlog(&mut self) -> std::io::Result<()> {
+        let Some(path) = self.target.path() else {
+            return Err(std::io::ErrorKind::NotFound.into());
+        };
+        if self.spill.is_none() {
+            self.spill = Some(Spill::create(path, &self.start)?);
+        }
+        while let (Some(spill), Some((number, segment))) = (&mut self.spill, self.backlog.front()) {
+            spill.push(*number, segment)?;
+            self.backlog_bytes -= segment.weight();
+            if let Some((_, segment)) = self.backlog.pop_front() {
+                self.emptied.push(segment);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the backlog by a note of how much it was.
+    fn lose_backlog(&mut self) {
+        let mut lost = [0u64; 3];
+        let mut gap = Segment::default();
+        let Some((first, _)) = self.backlog.front() else {
+            return;
+        };
+        let first = *first;
+        let (mut at_ns, mut wall_ns) = (0, 0);
+        for (_, segment) in self.backlog.drain(..) {
+            (at_ns, wall_ns) = (segment.at_ns, segment.wall_ns);
+            for piece in segment.iter().flatten() {
+                match piece {
+                    Piece::Chunk { stream, bytes, .. } => {
+                        lost[usize::from(stream.code())] += bytes.len() as u64;
+                        self.lost_bytes += bytes.len() as u64;
+                    }
+                    Piece::Gap { stream, n_bytes, .. } => lost[usize::from(stream.code())] += n_bytes,
+                    Piece::End { .. } => {}
+                }
+            }
+            self.emptied.push(segment);
+        }
+        for stream in Stream::ALL {
+            let n_bytes = lost[usize::from(stream.code())];
+            if n_bytes > 0 {
+                gap.push_gap(stream, at_ns, wall_ns, n_bytes);
+            }
+        }
+        self.backlog_bytes = gap.weight();
+        self.next_number = first + 1;
+        self.backlog.push_back((first, gap));
+    }
+
+    /// Leaves behind what the database did not take, for whoever opens it next.
+    fn leave_spill(&mut self, end: &SessionEnd) {
+        let left = self.spill_backlog().is_ok() && self.spill.as_mut().is_some_and(|spill| spill.push_end(end).is_ok());
+        match (&self.spill, left) {
+            (Some(spill), true) => (self.tell)(format!(
+                "the recording is kept in {}; the next mcp-tap command takes it into the database",
+                spill.path().display()
+            )),
+            _ => (self.tell)(
+                "the end of this session is not recorded: the disk is full or the database is locked".into(),
+            ),
+        }
+    }
+
+    /// Has the write-ahead log moved into the database when it has grown. By another thread and another connection,
+    /// because it waits for the disk.
+    fn checkpoint_if_due(&mut self) {
+        let Some(writer) = &mut self.writer else {
+            return;
+        };
+        if self.written_since_checkpoint < CHECKPOINT_BYTES / 2 {
+            return;
+        }
+        self.written_since_checkpoint = 0;
+        let log_bytes = log_file(writer.path()).metadata().map_or(0, |metadata| metadata.len());
+        if log_bytes < CHECKPOINT_BYTES || self.checkpointing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let mode = if log_bytes < FORCED_CHECKPOINT_BYTES { "PASSIVE" } else { "RESTART" };
+        let (path, running) = (writer.path().to_path_buf(), self.checkpointing.clone());
+        let started = std::thread::Builder::new().name("checkpoint".into()).spawn(move || {
+            let _ = checkpoint(&path, mode);
+            running.store(false, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            self.checkpointing.store(false, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Target {
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Given(path) | Self::Beside(path) | Self::Temporary(path) => Some(path),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+/// A private folder of this user's in the system's temporary folder. Not one that somebody else made to look like it.
+fn temporary_folder() -> std::io::Result<PathBuf> {
+    let user = nix::unistd::getuid();
+    let folder = std::env::temp_dir().join(format!("mcp-tap-{user}"));
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(&folder)?;
+    match found.is_dir() && found.uid() == user.as_raw() && found.mode() & 0o077 == 0 {
+        true => Ok(folder),
+        false => Err(std::io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+fn log_file(database: &Path) -> PathBuf {
+    let mut path = database.as_os_str().to_os_string();
+    path.push("-wal");
+    path.into()
+}
+
+fn checkpoint(path: &Path, mode: &str) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(ATTEMPT)?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
+}

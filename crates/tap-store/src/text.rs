@@ -1,0 +1,390 @@
+//! The text form of a recording: JSON Lines, one record a line, the message verbatim inside it.
+//!
+//! For git, for people, for other tools. Nothing is lost: importing what was exported gives the same frames. `docs/` has
+//! the format's page; the format is a promise, so changes get a new number in the header.
+
+use std::borrow::Cow;
+use std::io::{BufRead, Write};
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tap_frame::{Frame, Origin, Stream};
+use tap_session::{Recorded, segments_of};
+
+use crate::error::StoreError;
+use crate::reader::{Session, SessionId, Store};
+use crate::writer::{EndReason, SessionEnd, SessionStart};
+
+const FORMAT: &str = "recording/1";
+
+/// Writes a session, or those of its frames whose numbers are in `range`, as JSON Lines. Returns how many frames.
+///
+/// # Errors
+///
+/// When the session cannot be read, or `out` cannot be written (as [`StoreError::Io`] with `name`).
+pub fn export(
+    store: &Store,
+    session: &Session,
+    range: &RangeInclusive<u64>,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    writeln!(out, "{}", header(session)).map_err(failed)?;
+    let mut n_frames = 0;
+    for recorded in store.recorded(session.id) {
+        let mut record = Map::new();
+        let (at_ns, message) = match recorded? {
+            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
+            Recorded::Frame(frame) => {
+                n_frames += 1;
+                if frame.stream != Stream::Stderr {
+                    record.insert("to".into(), side(frame.stream).into());
+                }
+                if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
+                    record.insert("wall_ns".into(), frame.wall_ns.into());
+                }
+                (frame.at_ns, body(&frame, &mut record))
+            }
+            Recorded::End { stream, at_ns } => {
+                record.insert("eof".into(), side(stream).into());
+                (at_ns, None)
+            }
+        };
+        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+    }
+    if let Some(end) = &session.end {
+        let mut record = Map::new();
+        match &end.reason {
+            None => record.insert("end".into(), "unknown".into()),
+            Some(EndReason::Exited(code)) => {
+                record.insert("end".into(), "exited".into());
+                record.insert("exit".into(), (*code).into())
+            }
+            Some(EndReason::Killed(number)) => {
+                record.insert("end".into(), "killed".into());
+                record.insert("signal".into(), (*number).into())
+            }
+            Some(EndReason::NotStarted(why)) => {
+                record.insert("end".into(), "not started".into());
+                record.insert("why".into(), why.clone().into())
+            }
+        };
+        if end.lost_bytes > 0 {
+            record.insert("lost_bytes".into(), end.lost_bytes.into());
+        }
+        write_record(out, &record, end.at_ns, None).map_err(failed)?;
+    }
+    out.flush().map_err(failed)?;
+    Ok(n_frames)
+}
+
+fn header(session: &Session) -> String {
+    let start = &session.start;
+    let mut header = Map::new();
+    header.insert("mcp-tap".into(), FORMAT.into());
+    header.insert("profile".into(), "lossless".into());
+    header.insert("uuid".into(), start.uuid.clone().into());
+    header.insert("server".into(), start.name.clone().into());
+    header.insert("command".into(), start.command.clone().into());
+    header.insert("folder".into(), start.folder.clone().into());
+    header.insert("environment".into(), start.environment.clone().into());
+    header.insert("transport".into(), "stdio".into());
+    header.insert("recorded_unix_ns".into(), start.opened_unix_ns.into());
+    header.insert("recorded_by".into(), start.recorded_by.clone().into());
+    header.insert("server_pid".into(), json!(start.server_pid));
+    Value::Object(header).to_string()
+}
+
+/// Adds what the frame holds to the record; a message that can stand verbatim is given back instead.
+fn body(frame: &Frame, record: &mut Map<String, Value>) -> Option<String> {
+    if let Origin::Gap(n_bytes) = frame.origin {
+        let key = if frame.stream == Stream::Stderr { "stderr_gap" } else { "gap" };
+        record.insert(key.into(), n_bytes.into());
+        return None;
+    }
+    let (content, ending) = match frame.bytes.as_ref() {
+        [content @ .., b'\r', b'\n'] => (content, Some("crlf")),
+        [content @ .., b'\n'] => (content, None),
+        content => (content, Some("none")),
+    };
+    if let Some(ending) = ending {
+        record.insert("eol".into(), ending.into());
+    }
+    let stderr = frame.stream == Stream::Stderr;
+    match std::str::from_utf8(content) {
+        Err(_) => {
+            let key = if stderr { "stderr_base64" } else { "base64" };
+            record.insert(key.into(), BASE64.encode(content).into());
+            None
+        }
+        Ok(text) if !stderr && stands_verbatim(text) => Some(text.into()),
+        Ok(text) => {
+            record.insert(if stderr { "stderr" } else { "raw" }.into(), text.into());
+            None
+        }
+    }
+}
+
+/// Whether the text is one JSON object or array and nothing else, so that a JSON reader gives back exactly these bytes.
+fn stands_verbatim(text: &str) -> bool {
+    let container = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    container && serde_json::from_str::<&RawValue>(text).is_ok_and(|raw| raw.get().len() == text.len())
+}
+
+fn write_record(
+    out: &mut impl Write,
+    record: &Map<String, Value>,
+    at_ns: u64,
+    message: Option<&str>,
+) -> std::io::Result<()> {
+    let mut separator = "";
+    write!(out, "{{")?;
+    for (key, value) in record {
+        write!(out, "{separator}{}:{value}", Value::from(key.as_str()))?;
+        separator = ",";
+    }
+    write!(out, "{separator}\"at\":{}.{:09}", at_ns / 1_000_000_000, at_ns % 1_000_000_000)?;
+    if let Some(message) = message {
+        write!(out, ",\"msg\":{message}")?;
+    }
+    writeln!(out, "}}")
+}
+
+fn side(stream: Stream) -> &'static str {
+    match stream {
+        Stream::ToServer => "server",
+        Stream::ToClient => "client",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// What an import came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The new session.
+    pub session: SessionId,
+    /// Its uuid.
+    pub uuid: String,
+    /// How many frames it has.
+    pub n_frames: u64,
+    /// How many records were of a kind that this version does not know, and were left out.
+    pub n_unknown: u64,
+}
+
+/// A record as it is read. Numbers stay text, so that nothing is rounded.
+#[derive(Deserialize)]
+struct Record<'a> {
+    to: Option<String>,
+    #[serde(borrow)]
+    at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    msg: Option<&'a RawValue>,
+    raw: Option<Cow<'a, str>>,
+    base64: Option<String>,
+    gap: Option<u64>,
+    stderr: Option<Cow<'a, str>>,
+    stderr_base64: Option<String>,
+    stderr_gap: Option<u64>,
+    eof: Option<String>,
+    eol: Option<String>,
+    wall_ns: Option<u64>,
+    end: Option<String>,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    why: Option<String>,
+    #[serde(default)]
+    lost_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    #[serde(rename = "mcp-tap")]
+    format: String,
+    uuid: Option<String>,
+    server: Option<String>,
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    folder: String,
+    #[serde(default)]
+    environment: Vec<String>,
+    #[serde(default)]
+    recorded_unix_ns: u64,
+    #[serde(default)]
+    recorded_by: String,
+    server_pid: Option<u32>,
+}
+
+/// Reads a text recording into the store. `name` is the file's, for errors. A recording whose uuid is there already gets
+/// `other_uuid`.
+///
+/// # Errors
+///
+/// [`StoreError::Text`] names the line that makes no sense; then nothing was put in.
+pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str) -> Result<Imported, StoreError> {
+    let mut lines = Lines { input, name, number: 0, line: Vec::new() };
+    let header = lines.header()?;
+    let uuid = match header.uuid {
+        Some(uuid) if !store.has(&uuid)? => uuid,
+        _ => other_uuid.into(),
+    };
+    let start = SessionStart {
+        uuid: uuid.clone(),
+        name: header.server.unwrap_or_else(|| name.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+        command: header.command,
+        folder: header.folder,
+        environment: header.environment,
+        recorded_by: header.recorded_by,
+        tap_pid: None,
+        server_pid: header.server_pid,
+        opened_unix_ns: header.recorded_unix_ns,
+    };
+    let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
+    let found_cell = std::cell::RefCell::new(&mut found);
+    let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
+    let session =
+        store.put_in(&start, segments_of(start.opened_unix_ns, recorded), || found_cell.borrow_mut().end.take())?;
+    Ok(Imported { session, uuid, n_frames: found.n_frames, n_unknown: found.n_unknown })
+}
+
+struct Found {
+    opened_unix_ns: u64,
+    n_frames: u64,
+    n_unknown: u64,
+    newest_ns: u64,
+    end: Option<SessionEnd>,
+}
+
+struct Lines<'a, R> {
+    input: R,
+    name: &'a Path,
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    /// Reads the next line that is not blank. False at the end.
+    fn advance(&mut self) -> Result<bool, StoreError> {
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let read = self.input.read_until(b'\n', &mut self.line);
+            if read.map_err(|source| StoreError::Io { path: self.name.into(), source })? == 0 {
+                return Ok(false);
+            }
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn wrong(&self, problem: impl Into<String>) -> StoreError {
+        StoreError::Text { path: self.name.into(), line: self.number, problem: problem.into() }
+    }
+
+    fn header(&mut self) -> Result<Header, StoreError> {
+        if !self.advance()? {
+            return Err(self.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"));
+        }
+        let header: Header = serde_json::from_slice(&self.line)
+            .map_err(|error| self.wrong(format!("no recording of mcp-tap begins like this: {error}")))?;
+        match header.format.as_str() {
+            FORMAT => Ok(header),
+            other => Err(self.wrong(format!("the format is {other}, and this mcp-tap knows {FORMAT}: update mcp-tap"))),
+        }
+    }
+
+    fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
+        while self.advance()? {
+            let record: Record<'_> =
+                serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("not a record: {error}")))?;
+            let at_ns = match record.at {
+                Some(at) => {
+                    nanoseconds(at.get()).ok_or_else(|| self.wrong("`at` must be seconds, such as 1.250000000"))?
+                }
+                None => found.newest_ns,
+            };
+            found.newest_ns = at_ns;
+            if let Some(end) = &record.end {
+                let reason = match (end.as_str(), record.exit, record.signal) {
+                    ("exited", Some(code), _) => Some(EndReason::Exited(code)),
+                    ("killed", _, Some(number)) => Some(EndReason::Killed(number)),
+                    ("not started", ..) => Some(EndReason::NotStarted(record.why.unwrap_or_default())),
+                    _ => None,
+                };
+                found.end = Some(SessionEnd { at_ns, reason, lost_bytes: record.lost_bytes });
+                continue;
+            }
+            let stream_of = |name: &str| Stream::ALL.into_iter().find(|stream| side(*stream) == name);
+            if let Some(name) = &record.eof {
+                let stream = stream_of(name).ok_or_else(|| self.wrong("`eof` must be server, client or stderr"))?;
+                return Ok(Some(Recorded::End { stream, at_ns }));
+            }
+            let Some((stream, content, gap)) = self.content(&record)? else {
+                found.n_unknown += 1;
+                continue;
+            };
+            found.n_frames += 1;
+            return Ok(Some(Recorded::Frame(Frame {
+                seq: found.n_frames,
+                wall_ns: record.wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
+                at_ns,
+                stream,
+                origin: gap.map_or(Origin::Wire, Origin::Gap),
+                bytes: content.into(),
+            })));
+        }
+        Ok(None)
+    }
+
+    /// The stream, the bytes, and the length of a gap.
+    fn content(&self, record: &Record<'_>) -> Result<Option<(Stream, Vec<u8>, Option<u64>)>, StoreError> {
+        let to = match record.to.as_deref() {
+            Some("server") => Some(Stream::ToServer),
+            Some("client") => Some(Stream::ToClient),
+            Some(_) => return Err(self.wrong("`to` must be server or client")),
+            None => None,
+        };
+        let decode = |text: &str| BASE64.decode(text).map_err(|error| self.wrong(format!("bad base64: {error}")));
+        let stderr = record.stderr.is_some() || record.stderr_base64.is_some() || record.stderr_gap.is_some();
+        let stream = match to {
+            _ if stderr => Stream::Stderr,
+            Some(stream) => stream,
+            None => return Ok(None),
+        };
+        if let Some(n_bytes) = record.gap.or(record.stderr_gap) {
+            return Ok(Some((stream, Vec::new(), Some(n_bytes))));
+        }
+        let mut bytes = match (record.msg, record.raw.as_deref().or(record.stderr.as_deref())) {
+            (Some(message), _) => message.get().as_bytes().to_vec(),
+            (None, Some(text)) => text.as_bytes().to_vec(),
+            (None, None) => match record.base64.as_deref().or(record.stderr_base64.as_deref()) {
+                Some(encoded) => decode(encoded)?,
+                None => return Ok(None),
+            },
+        };
+        match record.eol.as_deref() {
+            None | Some("lf") => bytes.push(b'\n'),
+            Some("crlf") => bytes.extend_from_slice(b"\r\n"),
+            Some("none") => {}
+            Some(_) => return Err(self.wrong("`eol` must be lf, crlf or none")),
+        }
+        Ok(Some((stream, bytes, None)))
+    }
+}
+
+/// Seconds as they are written, to nanoseconds, without going through a float.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let nanos: u64 = format!("{fraction:0<9}").parse().ok()?;
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
+}

@@ -1,0 +1,213 @@
+//! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::reference::Reference;
+
+/// Record, inspect and replay what an MCP host and its server say to each other.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mcp-tap",
+    version,
+    about = "See what an MCP host and its server say to each other",
+    long_about = "See what an MCP host and its server say to each other.\n\n\
+        Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either side,\n\
+        and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
+    after_help = "Start with `mcp-tap demo`. Sessions are named last, last.2, NAME, NAME.2, or by the start of their id.",
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The database [default: $XDG_DATA_HOME/mcp-tap/tap.db]
+    #[arg(long, global = true, value_name = "PATH", env = "MCP_TAP_DB", value_hint = ValueHint::FilePath, hide_env_values = true)]
+    pub(crate) db: Option<PathBuf>,
+    /// Colours: also off with NO_COLOR, and where output is not a terminal
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    pub(crate) color: When,
+    /// Write no talk on stderr, only errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Tap a stdio server: start it, relay every byte, record everything
+    Run(Run),
+    /// List sessions, the newest first
+    Ls(List),
+    /// List the calls of a session, one a line
+    Log(Log),
+    /// Show one message or call whole
+    Show(Show),
+    /// Write a session to a text file, without losing anything
+    Export(Export),
+    /// Read text recordings into the database
+    Import(Import),
+    /// Watch a bundled host and server talk through the tap, and see what was recorded
+    Demo,
+    /// Where the database is, and what is in it
+    Db(Db),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the man page
+    Man,
+    /// The server of `mcp-tap demo`
+    #[command(hide = true)]
+    DemoServer,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Start a stdio server, relay every byte between it and the host, and record everything.\n\n\
+        For both sides it is as if the tap were not there: bytes, order, end of input, signals, exit code. If recording\n\
+        fails, traffic goes on and one line on stderr says so. MCP_TAP_OFF=1 in the environment makes `run` replace\n\
+        itself by the server.",
+    after_long_help = "Examples:\n  \
+        mcp-tap run -- npx -y @modelcontextprotocol/server-everything\n  \
+        mcp-tap run --name fs -- npx -y @modelcontextprotocol/server-filesystem ~/src\n  \
+        {\"command\":\"mcp-tap\",\"args\":[\"run\",\"--\",\"python\",\"server.py\"]}      in a host's configuration",
+    override_usage = "mcp-tap run [OPTIONS] [--] COMMAND [ARGUMENTS]..."
+)]
+pub(crate) struct Run {
+    /// What to call the server [default: made from its command]
+    #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
+    pub(crate) name: Option<String>,
+    /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Options of `ls`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap ls\n  mcp-tap ls -n 5\n  mcp-tap ls --json | jq -r 'select(.errors > 0) | .reference'"
+)]
+pub(crate) struct List {
+    /// At most so many sessions
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `log`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "List the calls of a session, one a line: time, direction, method, tool, what became of it, how long it took,\n\
+        how large it was. Lines that are no messages, and gaps in the recording, stand among them.",
+    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method"
+)]
+pub(crate) struct Log {
+    /// The session, or a part of it: last, github.2, 7f3a, x.jsonl, last:10..40
+    #[arg(short, long, value_name = "REF", default_value = "last", hide_default_value = true)]
+    pub(crate) session: Reference,
+    /// Every frame, not only calls: notifications, answers, stderr, noise
+    #[arg(long, conflicts_with = "calls")]
+    pub(crate) frames: bool,
+    /// Calls (this is the default)
+    #[arg(long)]
+    pub(crate) calls: bool,
+    /// Only the last N; the first N with a range that has a beginning
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Go on with what comes, until the session ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Show one message whole, and with a request what was answered.",
+    after_long_help = "Examples:\n  mcp-tap show last:7\n  mcp-tap show github.2:42 --form raw | sha256sum\n  mcp-tap show last:7 --json | jq .answer.message.result"
+)]
+pub(crate) struct Show {
+    /// The message: last:7, github.2:42
+    #[arg(value_name = "REF:N")]
+    pub(crate) message: Reference,
+    /// How: pretty, raw (the exact bytes of that one message), hex
+    #[arg(long, value_name = "FORM", default_value = "pretty", conflicts_with = "json")]
+    pub(crate) form: Form,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    Pretty,
+    Raw,
+    Hex,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Write a session as JSON Lines: a header, then one record a frame with the message verbatim inside.\n\
+        Importing it gives the same frames. Nothing is left out and nothing is replaced: what was secret on the wire is in\n\
+        the file.",
+    after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+)]
+pub(crate) struct Export {
+    /// The session, or a part of it
+    #[arg(value_name = "REF")]
+    pub(crate) session: Reference,
+    /// The file, ending in .jsonl [default: stdout]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap import bug.jsonl\n  mcp-tap import recordings/*.jsonl\n  mcp-tap import --db other.db bug.jsonl"
+)]
+pub(crate) struct Import {
+    /// Files that `mcp-tap export` wrote
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `db`.
+#[derive(Debug, Args)]
+pub(crate) struct Db {
+    #[command(subcommand)]
+    pub(crate) what: DbCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Print the database's path
+    Path,
+    /// Print its size, schema, and how much is in it
+    Info,
+}

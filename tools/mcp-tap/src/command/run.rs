@@ -1,0 +1,165 @@
+//! `mcp-tap run`: a server, a relay and a recorder, put together.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tap_relay::{Clock, Copies, relay};
+use tap_store::{EndReason, Recorder, SessionEnd, SessionStart};
+use tap_transport::{Ending, ServerProcess, Signals, block_signals, end_like, replace_with, standard, write_all};
+
+use crate::arguments::{Global, Run};
+use crate::failure::{COULD_NOT, Failure};
+use crate::name::name_of;
+use crate::paths::{default_database, lossy, recorded_by};
+
+/// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
+/// message. After a quiet spell the first one is written at once.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// How often a recorder that waits for its database tries again.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Long enough to be as good as for ever.
+const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// What the pumps may be ahead of the recorder, bytes. Beyond this a copy becomes a gap.
+const COPIES_LIMIT_BYTES: usize = 32 * 1024 * 1024;
+
+/// From here on the recorder is woken out of gathering, bytes.
+const COPIES_URGENT_BYTES: usize = 2 * 1024 * 1024;
+
+/// Runs a tap to its end. Returns only when the server cannot be started or watched.
+pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
+    let mut command = run.command;
+    let program = command.remove(0);
+    let arguments = command;
+    if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
+        let error = replace_with(&program, &arguments);
+        say(&error.to_string());
+        return Ok(exit_code(&error));
+    }
+    // Nothing that can wait is done before the server is started, which is why its database is opened behind it.
+    let mask = block_signals();
+    let signals = Signals::take_over();
+    let clock = Clock::start();
+    let spawned = ServerProcess::spawn(&program, &arguments, mask);
+    let start = SessionStart {
+        uuid: uuid::Uuid::new_v4().simple().to_string(),
+        name: run.name.unwrap_or_else(|| name_of(&program, &arguments)),
+        command: lossy(&[&[program], arguments.as_slice()].concat()),
+        folder: std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default(),
+        environment: environment(),
+        recorded_by: recorded_by(),
+        tap_pid: Some(std::process::id()),
+        server_pid: spawned.as_ref().ok().map(ServerProcess::id),
+        opened_unix_ns: clock.opened_unix_ns,
+    };
+    let copies = Arc::new(Copies::new(clock, COPIES_LIMIT_BYTES, COPIES_URGENT_BYTES));
+    let recording = Recording::begin(global.db.clone(), start, copies.clone());
+    let server = match spawned {
+        Ok(server) => server,
+        Err(error) => {
+            say(&error.to_string());
+            recording.finish(&copies, clock, Some(EndReason::NotStarted(error.to_string())));
+            return Ok(exit_code(&error));
+        }
+    };
+    let passing_on = signals.pass_on_to(&server);
+    let ending = relay(server, clock, &copies);
+    let reason = match ending {
+        Ok(Ending::Exited(code)) => Some(EndReason::Exited(code)),
+        Ok(Ending::Killed(number)) => Some(EndReason::Killed(number)),
+        Err(_) => None,
+    };
+    recording.finish(&copies, clock, reason);
+    if let Ok(passing_on) = passing_on {
+        passing_on.stop();
+    }
+    match ending {
+        Ok(ending) => end_like(ending),
+        Err(error) => Err(Failure::new(format!("cannot relay: {error}"))),
+    }
+}
+
+/// The thread that records.
+struct Recording {
+    ended: std::sync::mpsc::Sender<SessionEnd>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Recording {
+    fn begin(database: Option<PathBuf>, start: SessionStart, copies: Arc<Copies>) -> Self {
+        let (ended, end) = std::sync::mpsc::channel();
+        let body = move || {
+            let database = match database.map_or_else(default_database, Ok) {
+                Ok(database) => database,
+                Err(failure) => {
+                    say(&format!("{}; traffic goes on, but this session is not recorded", failure.message));
+                    return forget(&copies);
+                }
+            };
+            let mut recorder = Recorder::new(database, start, Box::new(|told| say(&told)));
+            record(&copies, &mut recorder);
+            if let Ok(end) = end.recv() {
+                recorder.finish(end);
+            }
+        };
+        let thread = std::thread::Builder::new().name("recorder".into()).spawn(body);
+        if let Err(error) = &thread {
+            say(&format!("cannot start the recorder: {error}; traffic goes on, but this session is not recorded"));
+        }
+        Self { ended, thread: thread.ok() }
+    }
+
+    /// Lets the recorder write what is left, and waits until it has.
+    fn finish(self, copies: &Copies, clock: Clock, reason: Option<EndReason>) {
+        let _ = self.ended.send(SessionEnd { at_ns: clock.at_ns(), reason, lost_bytes: copies.lost_bytes() });
+        copies.close();
+        if let Some(thread) = self.thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Takes copies and has them recorded until there are no more. Quiet moments are used to work out what they meant.
+fn record(copies: &Copies, recorder: &mut Recorder) {
+    let mut work_left = false;
+    let mut emptied = recorder.record(Vec::new());
+    loop {
+        copies.give_back(emptied);
+        let idle = match (recorder.is_behind(), work_left) {
+            (true, _) => RETRY,
+            (false, true) => Duration::ZERO,
+            (false, false) => FOR_EVER,
+        };
+        let taken = copies.take(GATHER, idle);
+        let quiet = taken.segments.is_empty();
+        emptied = recorder.record(taken.segments);
+        if taken.closed {
+            return;
+        }
+        work_left = if quiet { work_left && recorder.work_behind() } else { true };
+    }
+}
+
+/// Takes copies for nothing, where there is no place to record them to.
+fn forget(copies: &Copies) {
+    while !copies.take(GATHER, FOR_EVER).closed {}
+}
+
+fn environment() -> Vec<String> {
+    let mut names: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
+    names.sort();
+    lossy(&names)
+}
+
+fn exit_code(error: &tap_transport::SpawnError) -> u8 {
+    u8::try_from(error.exit_code()).unwrap_or(COULD_NOT)
+}
+
+/// One line on stderr, in one write, so that it cannot be torn by a line of the server's.
+fn say(text: &str) {
+    let _ = write_all(standard(2), format!("mcp-tap: {text}\n").as_bytes());
+}

@@ -1,0 +1,114 @@
+//! `mcp-tap show`: one message whole, and with a request its answer.
+
+use std::io::Write;
+
+use tap_frame::{Frame, Origin};
+use tap_session::{At, RowKind};
+use tap_store::Listed;
+
+use crate::arguments::{Form, Global, Show};
+use crate::command::log::{row_json, what, with_verbatim};
+use crate::command::ls::when;
+use crate::failure::Failure;
+use crate::output::{Output, Style};
+use crate::progress::catch_up;
+use crate::reference::{Found, Part};
+use crate::text::{duration, pretty, shown, size};
+
+pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
+    let found = show.message.resolve(global)?;
+    let name = &found.session.start.name;
+    let Part::One(at) = found.part else {
+        return Err(Failure::new("which message? a number is missing")
+            .hint(format!("for example `mcp-tap show {name}:1`; `mcp-tap log -s {name} --frames` has the numbers")));
+    };
+    catch_up(global, &found.store, found.session.id, name)?;
+    let Some(listed) = found.store.row(found.session.id, at)? else {
+        let newest =
+            found.store.list(found.session.id, tap_store::ListKind::Frames, tap_store::Part::UpTo(u64::MAX), 1)?;
+        let newest = newest.last().map_or(0, |listed| listed.row.at.seq);
+        return Err(Failure::new(format!("{name} has no message {}; its messages are 1 to {newest}", at.seq)));
+    };
+    let frame = frame_of(&found, at)?;
+    let mut out = Output::new(global);
+    if show.json {
+        writeln!(out, "{}", as_json(&found, &listed, &frame)?)?;
+    } else {
+        match show.form {
+            Form::Raw => out.write_all(&frame.bytes)?,
+            Form::Hex => hex(&mut out, &frame.bytes)?,
+            Form::Pretty => {
+                message(&mut out, &listed, &frame)?;
+                if let (RowKind::Request, Some(pair)) = (listed.row.kind, listed.row.pair)
+                    && let Some(answer) = found.store.row(found.session.id, pair)?
+                {
+                    writeln!(out)?;
+                    message(&mut out, &answer, &frame_of(&found, pair)?)?;
+                }
+            }
+        }
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+fn frame_of(found: &Found, at: At) -> Result<Frame, Failure> {
+    let frame = found.store.frame(found.session.id, at.seq)?;
+    frame.ok_or_else(|| Failure::new(format!("message {} is listed, but its bytes are not in the recording", at.seq)))
+}
+
+fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failure> {
+    let row = &listed.row;
+    let arrow = row.stream.direction().arrow();
+    let head = format!("{} {arrow} {}", row.at.seq, what(row));
+    let mut facts = vec![row.kind.name().to_string(), when(row.wall_ns, "%Y-%m-%d %H:%M:%S%.6f"), size(listed.length)];
+    facts.extend(row.raw_id.as_ref().map(|id| format!("id {id}")));
+    facts.extend(row.latency_ns.map(|latency_ns| format!("after {}", duration(latency_ns))));
+    facts.extend(row.notes.names().map(String::from));
+    writeln!(out, "{}  {}", out.styled(Style::Bold, &head), out.styled(Style::Dim, &shown(&facts.join(", "), false)))?;
+    if let Origin::Gap(n_bytes) = frame.origin {
+        writeln!(out, "{n_bytes} bytes passed here that could not be recorded")?;
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&frame.bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let is_json = !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr);
+    let body = if is_json { shown(&pretty(text), true) } else { shown(text.trim_end_matches('\n'), true) };
+    writeln!(out, "{body}")?;
+    Ok(())
+}
+
+fn hex(out: &mut Output, bytes: &[u8]) -> std::io::Result<()> {
+    for (offset, line) in (0..).step_by(16).zip(bytes.chunks(16)) {
+        let mut digits = String::new();
+        for (index, byte) in line.iter().enumerate() {
+            digits += &format!("{byte:02x}{}", if index == 7 { "  " } else { " " });
+        }
+        let text: String = line
+            .iter()
+            .map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' })
+            .collect();
+        writeln!(out, "{offset:08x}  {digits:<49} |{text}|")?;
+    }
+    Ok(())
+}
+
+fn as_json(found: &Found, listed: &Listed, frame: &Frame) -> Result<String, Failure> {
+    let reference = found.reference()?;
+    let whole = |listed: &Listed, frame: &Frame| {
+        let row = row_json(listed, &reference, &found.session.start.uuid);
+        // What is neither JSON nor text is given as the numbers of its bytes.
+        match std::str::from_utf8(&frame.bytes) {
+            Ok(_) => with_verbatim(&row, "message", &frame.bytes),
+            Err(_) => with_verbatim(&row, "bytes", format!("{:?}", frame.bytes.to_vec()).as_bytes()),
+        }
+    };
+    let text = whole(listed, frame);
+    match (listed.row.kind, listed.row.pair) {
+        (RowKind::Request, Some(pair)) => match found.store.row(found.session.id, pair)? {
+            Some(answer) => Ok(with_verbatim(&text, "answer", whole(&answer, &frame_of(found, pair)?).as_bytes())),
+            None => Ok(text),
+        },
+        _ => Ok(text),
+    }
+}

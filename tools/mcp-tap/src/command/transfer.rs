@@ -1,0 +1,77 @@
+//! `mcp-tap export` and `mcp-tap import`: recordings as text files.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+
+use tap_store::{Store, StoreError, export, import};
+
+use crate::arguments::{Export, Global, Import};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::reference::{database, new_uuid};
+
+pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Failure> {
+    let found = wanted.session.resolve(global)?;
+    let range = found.part.range();
+    let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
+    let n_frames = match file {
+        None => {
+            export(&found.store, &found.session, &range, &mut Output::new(global), Path::new("stdout")).map_err(gone)?
+        }
+        Some(path) => {
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                return Err(Failure::new(format!("cannot write {}: its name does not end in .jsonl", path.display()))
+                    .hint("JSON Lines is the one format that this version writes"));
+            }
+            let io = |source| StoreError::Io { path: path.into(), source };
+            // The file appears whole or not at all.
+            let partial = path.with_extension("jsonl.partial");
+            let mut out = BufWriter::new(private(&partial).map_err(io)?);
+            let n_frames = export(&found.store, &found.session, &range, &mut out, path)?;
+            out.into_inner().map_err(|error| io(error.into_error()))?.sync_all().map_err(io)?;
+            std::fs::rename(&partial, path).map_err(io)?;
+            n_frames
+        }
+    };
+    if !global.quiet && file.is_some() {
+        let _ = writeln!(std::io::stderr(), "{n_frames} frames, as they were: nothing was left out or replaced");
+    }
+    Ok(0)
+}
+
+/// A recording holds whatever was on the wire, so a file of one is its owner's alone.
+fn private(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+/// A reader of our output that is gone is no failure to tell of.
+fn gone(error: StoreError) -> Failure {
+    match error {
+        StoreError::Io { source, .. } => source.into(),
+        other => other.into(),
+    }
+}
+
+pub(crate) fn import_files(global: &Global, wanted: &Import) -> Result<u8, Failure> {
+    let path = database(global)?;
+    let store = Store::open_or_create(&path)?;
+    for file in &wanted.files {
+        let opened = File::open(file).map_err(|source| StoreError::Io { path: file.clone(), source })?;
+        let imported = import(&store, BufReader::new(opened), file, &new_uuid())?;
+        if !global.quiet {
+            let mut stderr = std::io::stderr();
+            let _ =
+                writeln!(stderr, "{}: {} frames, session {}", file.display(), imported.n_frames, &imported.uuid[..8]);
+            if imported.n_unknown > 0 {
+                let _ = writeln!(
+                    stderr,
+                    "  {} records are of a kind that this version does not know; they were left out",
+                    imported.n_unknown
+                );
+            }
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,89 @@
+//! What to call a server that nobody gave a name.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Programs that only run another one, which is the first argument that is no option.
+const RUNNERS: [&str; 14] =
+    ["npx", "uvx", "bunx", "pnpx", "node", "deno", "bun", "python", "python3", "uv", "pipx", "sh", "bash", "env"];
+
+/// Words that a runner takes before what it runs.
+const RUNNER_WORDS: [&str; 6] = ["run", "exec", "dlx", "x", "tool", "python"];
+
+/// A short name from a command line: `npx -y @modelcontextprotocol/server-filesystem@1.2 /src` is `filesystem`.
+pub(crate) fn name_of(program: &OsStr, arguments: &[OsString]) -> String {
+    let stem = |word: &OsStr| Path::new(word).file_name().unwrap_or(word).to_string_lossy().into_owned();
+    let program = stem(program);
+    if !RUNNERS.contains(&program.trim_end_matches(".exe")) {
+        return shorten(&program);
+    }
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    let mut found = None;
+    while let Some(word) = words.next() {
+        match word.as_ref() {
+            // `python -m mcp_server_time`
+            "-m" => {
+                found = words.next();
+                break;
+            }
+            word if word.starts_with('-') || word.contains('=') || RUNNER_WORDS.contains(&word) => {}
+            _ => {
+                found = Some(word);
+                break;
+            }
+        }
+    }
+    match found {
+        Some(word) if !word.contains(char::is_whitespace) => shorten(&stem(word.as_ref().as_ref())),
+        _ => program,
+    }
+}
+
+fn shorten(word: &str) -> String {
+    let mut short = word;
+    if let Some((name, _)) = short.split_once('@').filter(|(name, _)| !name.is_empty()) {
+        short = name;
+    }
+    for ending in [".js", ".mjs", ".cjs", ".ts", ".py", ".exe", ".sh"] {
+        short = short.strip_suffix(ending).unwrap_or(short);
+    }
+    for beginning in ["mcp-server-", "mcp_server_", "server-", "mcp-"] {
+        short = short.strip_prefix(beginning).filter(|rest| !rest.is_empty()).unwrap_or(short);
+    }
+    for ending in ["-mcp-server", "_mcp_server", "-mcp", "_mcp", "-server"] {
+        short = short.strip_suffix(ending).filter(|rest| !rest.is_empty()).unwrap_or(short);
+    }
+    // A name stands in references, so it must not look like one of their parts.
+    let name: String =
+        short.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
+    if name.is_empty() { "server".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_a_person_would_say() {
+        for (command, expected) in [
+            ("npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /src", "filesystem"),
+            ("npx -y mcp-server-everything", "everything"),
+            ("uvx mcp-server-time --local-timezone UTC", "time"),
+            ("uv run --directory=/x mcp-server-git", "git"),
+            ("python3 -u server.py", "server"),
+            ("python -m mcp_server_fetch", "fetch"),
+            ("/usr/bin/node /opt/weather-mcp/dist/index.js", "index"),
+            ("/opt/bin/github-mcp-server stdio", "github"),
+            ("tap-echo-server", "tap-echo"),
+            ("docker run -i mcp/time", "docker"),
+            ("server", "server"),
+            ("node", "node"),
+            ("env A=1 my.tool", "my-tool"),
+        ] {
+            let mut words = command.split(' ').map(OsString::from);
+            let program = words.next().unwrap();
+            assert_eq!(name_of(&program, &words.collect::<Vec<_>>()), expected, "{command}");
+        }
+        assert_eq!(name_of("sh".as_ref(), &["-c".into(), "exec server --flag".into()]), "sh");
+    }
+}
