@@ -133,11 +133,8 @@ impl Deriver {
         over: bool,
     ) -> Result<Step, StoreError> {
         let failed = |source| StoreError::sqlite(path, source);
-        if self.finished {
-            return Ok(Step::UpToDate);
-        }
         // A look without the write lock: most of the time there is nothing to do.
-        if !over && !self.has_more(connection).map_err(failed)? {
+        if !self.has_more(connection, over).map_err(failed)? {
             return Ok(Step::UpToDate);
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
@@ -150,7 +147,13 @@ impl Deriver {
         Ok(step)
     }
 
-    fn has_more(&self, connection: &Connection) -> rusqlite::Result<bool> {
+    fn has_more(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<bool> {
+        let mut digest = connection.prepare_cached("SELECT finished FROM digest WHERE session = ?")?;
+        let finished = digest.query_row([self.session], |row| row.get(0)).optional()?;
+        self.finished = finished == Some(true);
+        if self.finished || over {
+            return Ok(!self.finished);
+        }
         let next = signed(self.reading.position().next_segment);
         let mut newest = connection.prepare_cached("SELECT max(number) FROM segment WHERE session = ?")?;
         let newest: Option<i64> = newest.query_row([self.session], |row| row.get(0))?;

@@ -2,7 +2,8 @@
 //!
 //! | the database is | then |
 //! | --- | --- |
-//! | locked | copies wait in memory, then in a spill file; all of them get in when it is free |
+//! | slower than the traffic | copies go to a spill file, which is written at the speed of the disk's cache; they get in when the traffic rests |
+//! | locked | the same |
 //! | too new, damaged, somebody else's, read-only | a side database beside it, or in the temporary folder |
 //! | full | copies wait in memory; what finds no room there becomes a gap; it is tried again every second |
 //!
@@ -38,6 +39,13 @@ const BACKLOG_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
 /// What one transaction takes at most, bytes.
 const TRANSACTION_BYTES: usize = 8 * 1024 * 1024;
+
+/// When more than this comes at once, bytes, traffic is too fast to be put into the database beside it on a machine that
+/// has other things to do: some 50 MiB a second.
+const TOO_FAST_BYTES: usize = 1024 * 1024;
+
+/// How long [`Recorder::finish`] may move a spill file into the database. What is left then, a reader moves.
+const LAST_MOVING: Duration = Duration::from_millis(100);
 
 /// The write-ahead log is moved into the database when it has grown to this, bytes.
 const CHECKPOINT_BYTES: u64 = 16 * 1024 * 1024;
@@ -138,7 +146,14 @@ impl Recorder {
         }
         if self.target == Target::Nowhere {
             self.lose_backlog();
-        } else if self.trouble.as_ref().is_none_or(|trouble| trouble.next_attempt <= Instant::now()) {
+        }
+        let too_fast = self.backlog_bytes > TOO_FAST_BYTES;
+        if too_fast || self.spill.is_some() {
+            // Behind what was spilled before, for the order. Where that fails the database is tried after all.
+            let _ = self.spill_backlog();
+        }
+        let may_try = self.trouble.as_ref().is_none_or(|trouble| trouble.next_attempt <= Instant::now());
+        if may_try && !(too_fast && self.backlog.is_empty()) {
             self.flush();
         }
         if self.backlog_bytes > BACKLOG_LIMIT_BYTES {
@@ -152,6 +167,9 @@ impl Recorder {
         let (Some(writer), Some(deriver)) = (&mut self.writer, &mut self.deriver) else {
             return false;
         };
+        if self.spill.is_some() {
+            return false;
+        }
         let path = writer.path().to_path_buf();
         if !self.prepared {
             // Where the derived tables cannot be made now, they are made in the next quiet moment, or by a reader.
@@ -165,15 +183,18 @@ impl Recorder {
         let began = Instant::now();
         loop {
             self.flush();
-            let locked = self.trouble.as_ref().is_some_and(|trouble| !trouble.full);
-            if !locked || began.elapsed() > LAST_ATTEMPTS {
+            let (patience, pause) = match &self.trouble {
+                Some(trouble) if trouble.full => break,
+                // tidy: sleeps because SQLite does not always wait itself where it finds the file locked.
+                Some(_) => (LAST_ATTEMPTS, Duration::from_millis(5)),
+                None => (LAST_MOVING, Duration::ZERO),
+            };
+            if !self.is_behind() || self.target == Target::Nowhere || began.elapsed() > patience {
                 break;
             }
-            // tidy: sleeps because SQLite does not always wait itself where it finds the file locked.
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(pause); // tidy: sleeps because of the lock, see above.
         }
-        if self.is_behind() && self.target != Target::Nowhere {
-            self.leave_spill(&end);
+        if self.is_behind() && self.target != Target::Nowhere && !self.leave_spill(&end) {
             return;
         }
         end.lost_bytes += self.lost_bytes;
@@ -184,6 +205,9 @@ impl Recorder {
             if !matches!(error, StoreError::Locked { .. }) || began.elapsed() > LAST_ATTEMPTS {
                 return;
             }
+        }
+        if self.spill.is_some() {
+            return;
         }
         let path = writer.path().to_path_buf();
         let deriving = Instant::now();
@@ -197,49 +221,51 @@ impl Recorder {
         }
     }
 
-    /// Puts what waits into the database, as far as that goes.
+    /// Puts what waits into the database: a part of the spill file, or, when there is none, all of the backlog.
     fn flush(&mut self) {
         if self.writer.is_none() && !self.begin() {
             return;
         }
-        loop {
-            let n_segments = self.first_of_backlog();
-            let Some(writer) = &mut self.writer else {
-                return;
-            };
-            let done = match &mut self.spill {
-                Some(spill) if !spill.is_empty() => match spill.peek() {
-                    Ok((segments, read_to)) => writer.append(&segments).map(|()| spill.forget(read_to)),
-                    Err(_) => {
-                        spill.forget(u64::MAX);
-                        Ok(())
-                    }
-                },
-                _ => {
-                    if let Some(spill) = self.spill.take() {
-                        spill.remove();
-                    }
-                    if n_segments == 0 {
-                        self.trouble = None;
-                        return;
-                    }
-                    writer.append(self.backlog.iter().take(n_segments)).map(|()| {
-                        for (_, segment) in self.backlog.drain(..n_segments) {
-                            self.backlog_bytes -= segment.weight();
-                            self.written_since_checkpoint += segment.weight() as u64;
-                            self.emptied.push(segment);
-                        }
-                    })
-                }
-            };
-            match done {
-                Ok(()) => self.checkpoint_if_due(),
-                Err(error) => {
-                    self.take_trouble(error);
-                    return;
-                }
+        let done = match self.spill.is_some() {
+            true => self.move_spilled(),
+            false => self.write_backlog(),
+        };
+        match done {
+            Ok(()) => {
+                self.trouble = None;
+                self.checkpoint_if_due();
+            }
+            Err(error) => self.take_trouble(error),
+        }
+    }
+
+    fn move_spilled(&mut self) -> Result<(), StoreError> {
+        let (Some(writer), Some(spill)) = (&mut self.writer, &mut self.spill) else {
+            return Ok(());
+        };
+        let peeked = spill.peek();
+        let (segments, read_to) = peeked.map_err(|source| StoreError::Io { path: spill.path().into(), source })?;
+        writer.append(&segments)?;
+        self.written_since_checkpoint += segments.iter().map(|(_, segment)| segment.weight() as u64).sum::<u64>();
+        spill.forget(read_to);
+        if spill.is_empty()
+            && let Some(spill) = self.spill.take()
+        {
+            spill.remove();
+        }
+        Ok(())
+    }
+
+    fn write_backlog(&mut self) -> Result<(), StoreError> {
+        while let (n_segments @ 1.., Some(writer)) = (self.first_of_backlog(), &mut self.writer) {
+            writer.append(self.backlog.iter().take(n_segments))?;
+            for (_, segment) in self.backlog.drain(..n_segments) {
+                self.backlog_bytes -= segment.weight();
+                self.written_since_checkpoint += segment.weight() as u64;
+                self.emptied.push(segment);
             }
         }
+        Ok(())
     }
 
     /// How many segments of the backlog fit into one transaction.
@@ -385,18 +411,23 @@ impl Recorder {
         self.backlog.push_back((first, gap));
     }
 
-    /// Leaves behind what the database did not take, for whoever opens it next.
-    fn leave_spill(&mut self, end: &SessionEnd) {
+    /// Leaves behind what the database did not take, for whoever opens it next. True when the database can be written,
+    /// so that there is more to do.
+    fn leave_spill(&mut self, end: &SessionEnd) -> bool {
         let left = self.spill_backlog().is_ok() && self.spill.as_mut().is_some_and(|spill| spill.push_end(end).is_ok());
-        match (&self.spill, left) {
-            (Some(spill), true) => (self.tell)(format!(
+        match (&self.spill, left, &self.trouble) {
+            (Some(_), true, None) => return self.writer.is_some(),
+            (Some(spill), true, Some(_)) => (self.tell)(format!(
                 "the recording is kept in {}; the next mcp-tap command takes it into the database",
                 spill.path().display()
             )),
-            _ => (self.tell)(
-                "the end of this session is not recorded: the disk is full or the database is locked".into(),
-            ),
+            _ => {
+                (self.tell)(
+                    "the end of this session is not recorded: the disk is full or the database is locked".into(),
+                );
+            }
         }
+        false
     }
 
     /// Has the write-ahead log moved into the database when it has grown. By another thread and another connection,

@@ -70,14 +70,13 @@ impl Spill {
     }
 
     pub(crate) fn push(&mut self, number: u64, segment: &Segment) -> std::io::Result<()> {
-        let mut record = vec![b'S'];
+        let mut head = vec![b'S'];
         let lengths = [segment.pieces.len() as u64, segment.bytes.len() as u64];
         for value in [number, segment.wall_ns, segment.at_ns, lengths[0], lengths[1]] {
-            record.extend_from_slice(&value.to_le_bytes());
+            head.extend_from_slice(&value.to_le_bytes());
         }
-        record.extend_from_slice(&segment.pieces);
-        record.extend_from_slice(&segment.bytes);
-        self.append(&record)
+        head.extend_from_slice(&segment.pieces);
+        self.append(&[&head, &segment.bytes])
     }
 
     pub(crate) fn push_end(&mut self, end: &SessionEnd) -> std::io::Result<()> {
@@ -85,17 +84,19 @@ impl Spill {
         let mut record = vec![b'E'];
         record.extend_from_slice(&(text.len() as u64).to_le_bytes());
         record.extend_from_slice(text.as_bytes());
-        self.append(&record)
+        self.append(&[&record])
     }
 
-    fn append(&mut self, record: &[u8]) -> std::io::Result<()> {
+    fn append(&mut self, parts: &[&[u8]]) -> std::io::Result<()> {
         self.file.seek(SeekFrom::Start(self.write_at))?;
-        if let Err(error) = self.file.write_all(record) {
-            // Half a record in the middle would hide what comes after it.
-            let _ = self.file.set_len(self.write_at);
-            return Err(error);
+        for part in parts {
+            if let Err(error) = self.file.write_all(part) {
+                // Half a record in the middle would hide what comes after it.
+                let _ = self.file.set_len(self.write_at);
+                return Err(error);
+            }
         }
-        self.write_at += record.len() as u64;
+        self.write_at += parts.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
 
@@ -206,34 +207,53 @@ fn adopt_file(connection: &mut Connection, database: &Path, path: &Path) -> Resu
     let Some(start) = read_start(&mut reader).map_err(io)? else {
         return Ok(false);
     };
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    let known = "SELECT id FROM session WHERE uuid = ?";
-    let session = match transaction.query_row(known, [&start.uuid], |row| row.get(0)).optional().map_err(failed)? {
-        Some(session) => session,
-        None => insert_session(&transaction, &start).map_err(failed)?,
-    };
-    let newest = "SELECT coalesce(max(number), -1) FROM segment WHERE session = ?";
-    let newest: i64 = transaction.query_row(newest, [session], |row| row.get(0)).map_err(failed)?;
-    while let Some((record, _)) = read_record(&mut reader).map_err(io)? {
-        match record {
-            // The tap may have been killed after it put some of them into the database.
-            Record::Segment(number, segment) if newest < signed(number) => {
-                insert_segments(&transaction, session, &[(number, segment)]).map_err(failed)?;
+    // In several transactions, so that others get their turn; that is safe, for what is in the database already is told by
+    // its number.
+    let mut over = false;
+    while !over {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let session = session_of(&transaction, &start).map_err(failed)?;
+        let newest = "SELECT coalesce(max(number), -1) FROM segment WHERE session = ?";
+        let newest: i64 = transaction.query_row(newest, [session], |row| row.get(0)).map_err(failed)?;
+        for _ in 0..TAKEN_AT_ONCE {
+            match read_record(&mut reader).map_err(io)? {
+                Some((Record::Segment(number, segment), _)) if newest < signed(number) => {
+                    insert_segments(&transaction, session, &[(number, segment)]).map_err(failed)?;
+                }
+                Some((Record::Segment(..), _)) => {}
+                Some((Record::End(end), _)) => update_end(&transaction, session, &end).map_err(failed)?,
+                None => {
+                    over = true;
+                    break;
+                }
             }
-            Record::Segment(..) => {}
-            Record::End(end) => update_end(&transaction, session, &end).map_err(failed)?,
         }
+        forget_derived(&transaction, session).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
     }
-    // Somebody may have taken the session for complete without these.
-    let derived = "SELECT count(*) FROM sqlite_schema WHERE name IN ('digest', 'message')";
-    if transaction.query_row(derived, [], |row| row.get::<_, i64>(0)).map_err(failed)? == 2 {
-        for table in ["digest", "message"] {
-            transaction.execute(&format!("DELETE FROM {table} WHERE session = ?"), [session]).map_err(failed)?;
-        }
-    }
-    transaction.commit().map_err(failed)?;
     std::fs::remove_file(path).map_err(io)?;
     Ok(true)
+}
+
+fn session_of(connection: &Connection, start: &SessionStart) -> rusqlite::Result<i64> {
+    let known = "SELECT id FROM session WHERE uuid = ?";
+    match connection.query_row(known, [&start.uuid], |row| row.get(0)).optional()? {
+        Some(session) => Ok(session),
+        None => insert_session(connection, start),
+    }
+}
+
+/// Somebody may have taken the session for complete without what is in the spill file.
+fn forget_derived(connection: &Connection, session: i64) -> rusqlite::Result<()> {
+    let derived = "SELECT count(*) FROM sqlite_schema WHERE name IN ('digest', 'message')";
+    if connection.query_row(derived, [], |row| row.get::<_, i64>(0))? == 2 {
+        let finished = "SELECT count(*) FROM digest WHERE session = ? AND finished = 1";
+        if connection.query_row(finished, [session], |row| row.get::<_, i64>(0))? == 1 {
+            connection.execute("DELETE FROM message WHERE session = ?", [session])?;
+            connection.execute("DELETE FROM digest WHERE session = ?", [session])?;
+        }
+    }
+    Ok(())
 }
 
 fn read_start(reader: &mut impl std::io::BufRead) -> std::io::Result<Option<SessionStart>> {

@@ -11,8 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, pthread_sigmask, raise, signal};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 use nix::unistd::{Pid, getppid};
 
 /// Why a server could not be started.
@@ -168,11 +167,19 @@ impl ServerProcess {
         let (pid, lifeline) = (self.pid, self.lifeline.clone());
         move || {
             // Look first and reap after the lifeline is cut: from the reaping on the number may be another process's.
+            // Not nix's waitid, which refuses what a real-time signal killed.
             loop {
-                match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
-                    Ok(_) => break,
-                    Err(nix::errno::Errno::EINTR) => {}
-                    Err(error) => return Err(error.into()),
+                // SAFETY: waitid writes to the address of a local variable.
+                let looked = unsafe {
+                    let mut info: nix::libc::siginfo_t = std::mem::zeroed();
+                    let flags = nix::libc::WEXITED | nix::libc::WNOWAIT;
+                    nix::libc::waitid(nix::libc::P_PID, pid.as_raw().unsigned_abs(), &raw mut info, flags)
+                };
+                let error = io::Error::last_os_error();
+                match looked {
+                    0 => break,
+                    _ if error.kind() == io::ErrorKind::Interrupted => {}
+                    _ => return Err(error),
                 }
             }
             lifeline.cut();
@@ -231,17 +238,19 @@ pub fn end_like(ending: Ending) -> ! {
         Ending::Exited(code) => std::process::exit(code),
         Ending::Killed(number) => number,
     };
-    if let Ok(known) = Signal::try_from(number) {
-        // The server may have left a core file; a second one, of us, would only mislead.
-        let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
-        // SAFETY: the default action involves no handler of ours.
-        let _ = unsafe { signal(known, SigHandler::SigDfl) };
-        let mut only = SigSet::empty();
-        only.add(known);
-        let _ = only.thread_unblock();
-        let _ = raise(known);
+    // The server may have left a core file; a second one, of us, would only mislead.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    // SAFETY: the calls take numbers and the address of a local variable; the default action involves no handler of ours.
+    // Not nix's, which cannot name real-time signals.
+    unsafe {
+        nix::libc::signal(number, nix::libc::SIG_DFL);
+        let mut only = std::mem::zeroed();
+        nix::libc::sigemptyset(&raw mut only);
+        nix::libc::sigaddset(&raw mut only, number);
+        nix::libc::pthread_sigmask(nix::libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+        nix::libc::raise(number);
     }
-    // A real-time signal, or one whose default is to do nothing: the number that shells use.
+    // A signal whose default is to do nothing cannot have killed the server; should it seem so: the number that shells use.
     std::process::exit(128 + number)
 }
 
