@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use crate::support::{LIMIT, Scratch, is_running, piped, talk, wait_for, wait_until};
+use crate::support::{LIMIT, Scratch, is_running, piped, same, talk, wait_for, wait_until};
 
 /// A 200 MiB message, as the largest that anybody should have to think of.
 const HUGE_BYTES: u64 = 200 * 1024 * 1024;
@@ -66,7 +66,7 @@ fn stderr_passes_byte_for_byte_and_nothing_of_ours_is_added() {
     let output = talk(scratch.run_sh(script), b"");
     let expected = b"a\r\nb\0c\xffd\n\x1b[31m";
     assert_eq!(output.stderr.escape_ascii().to_string(), expected.escape_ascii().to_string());
-    assert_eq!(scratch.recorded("stderr"), expected);
+    same(&scratch.recorded("stderr"), expected);
     assert_eq!(output.stdout, b"");
 }
 
@@ -168,7 +168,7 @@ fn a_server_that_dies_in_the_middle_of_an_answer_leaves_the_half_line() {
     tap.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
     assert_eq!(stdout, half);
     assert_eq!(wait_for(&mut tap).code(), Some(3));
-    assert_eq!(scratch.recorded("client"), half);
+    same(&scratch.recorded("client"), half);
     let calls = scratch.json(&["log", "--json"]);
     assert_eq!(calls[0]["status"], serde_json::Value::Null, "nothing was made up: {calls:?}");
 }
@@ -360,8 +360,8 @@ fn both_directions_flow_at_once_with_messages_larger_than_any_pipe() {
     // The server writes two large lines before it reads anything; the host writes two before it reads anything.
     let script = "for i in 1 2; do head -c 3000000 /dev/zero | tr '\\0' s; echo; done; cat > /dev/null";
     let output = talk(scratch.run_sh(script), &[line(b'c'), line(b'c')].concat());
-    assert_eq!(output.stdout, [line(b's'), line(b's')].concat());
-    assert_eq!(scratch.recorded("server"), [line(b'c'), line(b'c')].concat());
+    same(&output.stdout, &[line(b's'), line(b's')].concat());
+    same(&scratch.recorded("server"), &[line(b'c'), line(b'c')].concat());
 }
 
 #[test]

@@ -178,3 +178,28 @@ pub(crate) fn is_running(pid: u32) -> bool {
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().chars().next());
     !matches!(state, Some(Some('Z' | 'X')))
 }
+
+/// Says in one line that a test could not be made here, and why. Where nothing may be skipped that is a failure.
+#[track_caller]
+pub(crate) fn skip(what: &str, why: &str) {
+    assert!(std::env::var_os("MCP_TAP_NO_SKIP").is_none(), "{what} was to be tested: {why}");
+    eprintln!("skipped: {what}: {why}");
+}
+
+/// That two long pieces of bytes are the same, told without printing them.
+#[track_caller]
+pub(crate) fn same(got: &[u8], expected: &[u8]) {
+    if got != expected {
+        let at = got.iter().zip(expected).take_while(|(got, expected)| got == expected).count();
+        let around = |bytes: &[u8]| {
+            bytes[at.saturating_sub(20).min(bytes.len())..(at + 60).min(bytes.len())].escape_ascii().to_string()
+        };
+        panic!(
+            "{} bytes instead of {}, different from byte {at} on:\n     got {}\nexpected {}",
+            got.len(),
+            expected.len(),
+            around(got),
+            around(expected)
+        );
+    }
+}

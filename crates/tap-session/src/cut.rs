@@ -42,9 +42,9 @@ pub enum FrameEnd {
 pub struct FrameHead {
     /// Position among the session's frames, from 1.
     pub seq: u64,
-    /// Nanoseconds since the Unix epoch at the read that completed it.
+    /// Nanoseconds since the Unix epoch when it was complete: at its last read, or when its stream ended.
     pub wall_ns: u64,
-    /// Nanoseconds since the session opened at the same read.
+    /// Nanoseconds since the session opened, at the same moment.
     pub at_ns: u64,
     /// Its stream.
     pub stream: Stream,
@@ -92,6 +92,17 @@ pub struct Position {
     pub open: [Option<OpenFrame>; 3],
     /// By stream code: the next byte continues a line whose beginning was lost.
     pub torn: [bool; 3],
+    /// The clocks of the newest piece.
+    pub newest: Moment,
+}
+
+/// One moment on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moment {
+    /// Nanoseconds since the session opened.
+    pub at_ns: u64,
+    /// Nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
 }
 
 /// A frame whose end has not been seen.
@@ -101,10 +112,6 @@ pub struct OpenFrame {
     pub start: Place,
     /// Bytes up to now.
     pub length: u64,
-    /// The clock of its newest byte, nanoseconds since the session opened.
-    pub at_ns: u64,
-    /// The same moment on the wall clock.
-    pub wall_ns: u64,
 }
 
 /// Cuts a session's segments into frames. Feed them in order.
@@ -153,23 +160,18 @@ impl Cutter {
             return self.repeat(number, segment, sink);
         }
         for piece in segment {
-            match piece? {
-                Piece::Chunk { stream, at_ns, offset, bytes } => {
-                    let wall_ns = segment.wall_ns.saturating_add(at_ns - segment.at_ns);
-                    self.chunk(
-                        stream,
-                        Moment { at_ns, wall_ns },
-                        Place { segment: number, offset: offset as u64 },
-                        bytes,
-                        sink,
-                    );
+            let piece = piece?;
+            let (Piece::Chunk { at_ns, .. } | Piece::Gap { at_ns, .. } | Piece::End { at_ns, .. }) = piece;
+            let wall_ns = segment.wall_ns.saturating_add(at_ns - segment.at_ns);
+            self.position.newest = Moment { at_ns, wall_ns };
+            match piece {
+                Piece::Chunk { stream, offset, bytes, .. } => {
+                    self.chunk(stream, Place { segment: number, offset: offset as u64 }, bytes, sink);
                 }
-                Piece::Gap { stream, at_ns, n_bytes } => {
-                    let wall_ns = segment.wall_ns.saturating_add(at_ns - segment.at_ns);
-                    let moment = Moment { at_ns, wall_ns };
+                Piece::Gap { stream, n_bytes, .. } => {
                     self.complete(stream, FrameEnd::Gap, sink);
-                    let start = Place { segment: number, offset: 0 };
-                    self.emit(stream, moment, start, 0, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
+                    let gap = OpenFrame { start: Place { segment: number, offset: 0 }, length: 0 };
+                    self.emit(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
                     self.position.torn[usize::from(stream.code())] = true;
                 }
                 Piece::End { stream, at_ns } => {
@@ -188,27 +190,20 @@ impl Cutter {
         }
     }
 
-    fn chunk(&mut self, stream: Stream, moment: Moment, place: Place, chunk: &[u8], sink: &mut impl FnMut(Cut<'_>)) {
-        let Moment { at_ns, wall_ns } = moment;
-        let mut offset = place.offset;
+    fn chunk(&mut self, stream: Stream, place: Place, chunk: &[u8], sink: &mut impl FnMut(Cut<'_>)) {
+        let mut place = place;
         for part in parts(chunk) {
             let mut bytes = part.bytes;
             while !bytes.is_empty() {
-                let open = self.position.open[usize::from(stream.code())].get_or_insert(OpenFrame {
-                    start: Place { segment: place.segment, offset },
-                    length: 0,
-                    at_ns,
-                    wall_ns,
-                });
+                let fresh = OpenFrame { start: place, length: 0 };
+                let open = self.position.open[usize::from(stream.code())].get_or_insert(fresh);
                 let room = match stream.channel() {
                     Channel::Message => usize::MAX,
                     Channel::Stderr => usize::try_from(STDERR_FRAME_BYTES - open.length).unwrap_or(usize::MAX),
                 };
                 let (now, later) = bytes.split_at(bytes.len().min(room));
                 open.length += now.len() as u64;
-                open.at_ns = at_ns;
-                open.wall_ns = wall_ns;
-                offset += now.len() as u64;
+                place.offset += now.len() as u64;
                 sink(Cut::Part { stream, bytes: now });
                 if later.is_empty() && part.ends_line {
                     self.complete(stream, FrameEnd::Newline, sink);
@@ -223,24 +218,23 @@ impl Cutter {
     /// Completes the stream's open frame, if there is one.
     fn complete(&mut self, stream: Stream, end: FrameEnd, sink: &mut impl FnMut(Cut<'_>)) {
         if let Some(open) = self.position.open[usize::from(stream.code())].take() {
-            let moment = Moment { at_ns: open.at_ns, wall_ns: open.wall_ns };
-            self.emit(stream, moment, open.start, open.length, Origin::Wire, end, sink);
+            self.emit(stream, open, Origin::Wire, end, sink);
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a frame's head, each from another place")]
+    /// A frame's clocks are those of the piece that completed it, so they never go back from frame to frame.
     fn emit(
         &mut self,
         stream: Stream,
-        Moment { at_ns, wall_ns }: Moment,
-        start: Place,
-        length: u64,
+        frame: OpenFrame,
         origin: Origin,
         end: FrameEnd,
         sink: &mut impl FnMut(Cut<'_>),
     ) {
         let torn = origin == Origin::Wire && std::mem::take(&mut self.position.torn[usize::from(stream.code())]);
         self.position.n_frames += 1;
+        let Moment { at_ns, wall_ns } = self.position.newest;
+        let OpenFrame { start, length } = frame;
         sink(Cut::Frame(FrameHead {
             seq: self.position.n_frames,
             wall_ns,
@@ -272,10 +266,4 @@ impl Cutter {
         }
         Ok(())
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    at_ns: u64,
-    wall_ns: u64,
 }

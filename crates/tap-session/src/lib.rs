@@ -10,7 +10,7 @@ mod gather;
 mod observer;
 mod row;
 
-pub use cut::{Cut, Cutter, FrameEnd, FrameHead, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
+pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use gather::{Gatherer, Recorded, segments_of};
 pub use observer::{Event, Identity, Observer, Reading, WaitingRequest};
 pub use row::{At, MessageRow, RowKind, Status};

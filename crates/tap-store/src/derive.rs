@@ -3,6 +3,7 @@
 //! Any process that may write does it, a little at a time, each step one transaction that reads where the last one stood
 //! and writes where this one stands. So it does not matter who does it, when, or how often he is killed.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
@@ -10,8 +11,8 @@ use serde_json::{Value, json};
 use tap_frame::{Direction, Origin, Segment, Stream};
 use tap_jsonrpc::RawId;
 use tap_session::{
-    At, Event, FrameEnd, FrameHead, Identity, MessageRow, Observer, OpenFrame, Place, Position, Reading, RowKind,
-    Status, WaitingRequest,
+    At, Event, FrameEnd, FrameHead, Identity, MessageRow, Moment, Observer, OpenFrame, Place, Position, Reading,
+    RowKind, Status, WaitingRequest,
 };
 
 use crate::error::StoreError;
@@ -22,8 +23,8 @@ const DERIVED_VERSION: i64 = 1;
 
 const DERIVED_TABLES: &str = include_str!("derived.sql");
 
-/// Segments worked through in one transaction, bytes: some ten milliseconds for which other writers wait.
-const STEP_BYTES: u64 = 2 * 1024 * 1024;
+/// Segments worked through in one transaction, bytes: some milliseconds for which other writers wait.
+const STEP_BYTES: u64 = 512 * 1024;
 
 /// Makes the derived tables if they are not there, or not of this version.
 ///
@@ -111,9 +112,18 @@ impl Deriver {
 
     /// Works through the next segments. `over` says that the session is over, so that frames that are still open end
     /// where the recording does.
-    pub(crate) fn step(&mut self, connection: &mut Connection, path: &Path, over: bool) -> Result<Step, StoreError> {
+    ///
+    /// `behaviour` is how the transaction that writes begins: at once with the lock, or, where the derived tables lie in
+    /// memory, without.
+    pub(crate) fn step(
+        &mut self,
+        connection: &mut Connection,
+        path: &Path,
+        over: bool,
+        behaviour: TransactionBehavior,
+    ) -> Result<Step, StoreError> {
         let session = self.session;
-        let done = self.step_in_transaction(connection, path, over);
+        let done = self.try_step(connection, path, over, behaviour);
         if done.is_err() {
             // What was worked out is not in the database: begin again from what is.
             *self = Self { position: String::new(), ..Self::new(session) };
@@ -126,25 +136,39 @@ impl Deriver {
         self.reading.position().next_segment
     }
 
-    fn step_in_transaction(
+    fn try_step(
         &mut self,
         connection: &mut Connection,
         path: &Path,
         over: bool,
+        behaviour: TransactionBehavior,
     ) -> Result<Step, StoreError> {
         let failed = |source| StoreError::sqlite(path, source);
-        // A look without the write lock: most of the time there is nothing to do.
         if !self.has_more(connection, over).map_err(failed)? {
             return Ok(Step::UpToDate);
         }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        self.load(&transaction).map_err(failed)?;
-        if self.finished {
-            return Ok(Step::UpToDate);
+        self.load(connection).map_err(failed)?;
+        // Reading needs no lock, so the others wait only while rows are written.
+        let before = self.position.clone();
+        let mut rows = Rows::default();
+        let step = self.read(connection, &mut rows, over).map_err(failed)?;
+        let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
+        if stored_position(&transaction, self.session).map_err(failed)? != before {
+            // Somebody else did it in the meantime.
+            *self = Self { position: String::new(), ..Self::new(self.session) };
+            return Ok(Step::More);
         }
-        let step = self.work(&transaction, path, over)?;
+        rows.write(&transaction, self.session).map_err(failed)?;
+        self.save(&transaction).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         Ok(step)
+    }
+
+    /// How many bytes of segments are still to be worked through.
+    pub(crate) fn n_bytes_left(&self, connection: &Connection) -> rusqlite::Result<u64> {
+        let next = signed(self.reading.position().next_segment);
+        let statement = "SELECT coalesce(sum(length(bytes)), 0) FROM segment WHERE session = ? AND number >= ?";
+        connection.query_row(statement, params![self.session, next], |row| row.get(0).map(unsigned))
     }
 
     fn has_more(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<bool> {
@@ -192,6 +216,7 @@ impl Deriver {
         let Some(position) = position_from_text(&text) else {
             // Unreadable: as if nothing had been worked out.
             connection.execute("DELETE FROM message WHERE session = ?", [self.session])?;
+            connection.execute("DELETE FROM digest WHERE session = ?", [self.session])?;
             *self = Self::new(self.session);
             return Ok(());
         };
@@ -202,33 +227,24 @@ impl Deriver {
         Ok(())
     }
 
-    fn work(&mut self, connection: &Connection, path: &Path, over: bool) -> Result<Step, StoreError> {
-        let failed = |source| StoreError::sqlite(path, source);
-        let session = self.session;
-        let mut n_bytes = 0;
+    /// Reads the next segments and gathers what their frames meant.
+    fn read(&mut self, connection: &Connection, rows: &mut Rows, over: bool) -> rusqlite::Result<Step> {
         let mut step = Step::UpToDate;
-        let mut error = None;
+        let mut n_bytes = 0;
         let counts = &mut self.counts;
-        let mut rows = Rows::prepare(connection, session).map_err(failed)?;
         let mut keep = |head: &FrameHead, events: &mut Vec<Event>| {
             counts.frame(head);
             for event in events.drain(..) {
                 counts.event(&event);
-                if let Err(source) = rows.write(head, &event) {
-                    error.get_or_insert(source);
-                }
+                rows.take(head, event);
             }
         };
-        let first = signed(self.reading.first_segment_needed());
-        let mut select = connection
-            .prepare_cached(
-                "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number >= ?
-                 ORDER BY number",
-            )
-            .map_err(failed)?;
-        let mut found = select.query(params![session, first]).map_err(failed)?;
-        while let Some(row) = found.next().map_err(failed)? {
-            let (_, segment) = segment_from(row).map_err(failed)?;
+        let mut select = connection.prepare_cached(
+            "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number >= ? ORDER BY number",
+        )?;
+        let mut found = select.query(params![self.session, signed(self.reading.first_segment_needed())])?;
+        while let Some(row) = found.next()? {
+            let (_, segment) = segment_from(row)?;
             n_bytes += segment.weight() as u64;
             // Damage is told to whoever reads the bytes; here the rest of that segment is left out.
             let _ = self.reading.feed(&segment, &mut keep);
@@ -237,18 +253,11 @@ impl Deriver {
                 break;
             }
         }
-        drop(found);
-        drop(select);
         if over && step == Step::UpToDate {
             self.reading.finish(&mut keep);
             self.finished = true;
         }
-        if let Some(source) = error {
-            return Err(failed(source));
-        }
-        drop(rows);
         self.position = position_to_text(&self.reading.position());
-        self.save(connection).map_err(failed)?;
         Ok(step)
     }
 
@@ -298,32 +307,51 @@ impl Counts {
     }
 }
 
-/// The statements that write rows.
-struct Rows<'a> {
-    insert: rusqlite::CachedStatement<'a>,
-    answer: rusqlite::CachedStatement<'a>,
-    session: i64,
+/// Rows that are to be written. Most answers come soon after their request, so that its row can be completed in here,
+/// which saves writing it twice.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<(FrameHead, MessageRow)>,
+    /// Where the requests among them are.
+    requests: HashMap<At, usize>,
+    /// Answers to requests that were written before.
+    answers: Vec<Event>,
 }
 
-impl<'a> Rows<'a> {
-    fn prepare(connection: &'a Connection, session: i64) -> rusqlite::Result<Self> {
-        let insert = connection.prepare_cached(
+impl Rows {
+    fn take(&mut self, head: &FrameHead, event: Event) {
+        match event {
+            Event::Row(row) => {
+                if row.kind == RowKind::Request {
+                    self.requests.insert(row.at, self.rows.len());
+                }
+                self.rows.push((*head, row));
+            }
+            Event::Answered { request, answer, latency_ns, status, ref error_code } => {
+                let row = self.requests.get(&request).and_then(|index| self.rows.get_mut(*index));
+                match row {
+                    Some((_, row)) => {
+                        row.pair = Some(answer);
+                        row.latency_ns = Some(latency_ns);
+                        row.status = Some(status);
+                        row.error_code.clone_from(error_code);
+                    }
+                    None => self.answers.push(event),
+                }
+            }
+        }
+    }
+
+    fn write(&self, connection: &Connection, session: i64) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare_cached(
             "INSERT INTO message (session, seq, member, wall_ns, at_ns, stream, kind, raw_id, method, target, status,
                                   error_code, pair_seq, pair_member, latency_ns, segment, start, length, frame_end,
                                   lost_bytes, notes)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
-        let answer = connection.prepare_cached(
-            "UPDATE message SET pair_seq = ?, pair_member = ?, latency_ns = ?, status = ?, error_code = ?
-             WHERE session = ? AND seq = ? AND member = ?",
-        )?;
-        Ok(Self { insert, answer, session })
-    }
-
-    fn write(&mut self, head: &FrameHead, event: &Event) -> rusqlite::Result<()> {
-        match event {
-            Event::Row(row) => self.insert.execute(params![
-                self.session,
+        for (head, row) in &self.rows {
+            insert.execute(params![
+                session,
                 signed(row.at.seq),
                 signed(row.at.member),
                 signed(row.wall_ns),
@@ -344,20 +372,35 @@ impl<'a> Rows<'a> {
                 end_code(head.end),
                 row.lost_bytes.map(signed),
                 row.notes.bits(),
-            ]),
-            Event::Answered { request, answer, latency_ns, status, error_code } => self.answer.execute(params![
-                signed(answer.seq),
-                signed(answer.member),
-                signed(*latency_ns),
-                status.code(),
-                error_code,
-                self.session,
-                signed(request.seq),
-                signed(request.member),
-            ]),
-        }?;
+            ])?;
+        }
+        let mut update = connection.prepare_cached(
+            "UPDATE message SET pair_seq = ?, pair_member = ?, latency_ns = ?, status = ?, error_code = ?
+             WHERE session = ? AND seq = ? AND member = ?",
+        )?;
+        for event in &self.answers {
+            if let Event::Answered { request, answer, latency_ns, status, error_code } = event {
+                update.execute(params![
+                    signed(answer.seq),
+                    signed(answer.member),
+                    signed(*latency_ns),
+                    status.code(),
+                    error_code,
+                    session,
+                    signed(request.seq),
+                    signed(request.member),
+                ])?;
+            }
+        }
         Ok(())
     }
+}
+
+/// Where the session was left, as it was written down; where every session begins, if it was not begun.
+fn stored_position(connection: &Connection, session: i64) -> rusqlite::Result<String> {
+    let mut select = connection.prepare_cached("SELECT position FROM digest WHERE session = ?")?;
+    let found = select.query_row([session], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or_else(|| position_to_text(&Position::default())))
 }
 
 fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {
@@ -408,18 +451,20 @@ fn position_to_text(position: &Position) -> String {
         .iter()
         .filter_map(|stream| {
             let open = position.open[usize::from(stream.code())]?;
-            let value = json!([open.start.segment, open.start.offset, open.length, open.at_ns, open.wall_ns]);
+            let value = json!([open.start.segment, open.start.offset, open.length]);
             Some((stream.code().to_string(), value))
         })
         .collect();
-    json!({ "frames": position.n_frames, "next": position.next_segment, "open": open, "torn": position.torn })
-        .to_string()
+    let newest = json!([position.newest.at_ns, position.newest.wall_ns]);
+    let (frames, next) = (position.n_frames, position.next_segment);
+    json!({ "frames": frames, "next": next, "open": open, "torn": position.torn, "newest": newest }).to_string()
 }
 
 fn position_from_text(text: &str) -> Option<Position> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let mut position =
-        Position { n_frames: value["frames"].as_u64()?, next_segment: value["next"].as_u64()?, ..Position::default() };
+    let newest = Moment { at_ns: value["newest"][0].as_u64()?, wall_ns: value["newest"][1].as_u64()? };
+    let (n_frames, next_segment) = (value["frames"].as_u64()?, value["next"].as_u64()?);
+    let mut position = Position { n_frames, next_segment, newest, ..Position::default() };
     for stream in Stream::ALL {
         let index = usize::from(stream.code());
         position.torn[index] = value["torn"][index].as_bool()?;
@@ -427,8 +472,6 @@ fn position_from_text(text: &str) -> Option<Position> {
             position.open[index] = Some(OpenFrame {
                 start: Place { segment: open[0].as_u64()?, offset: open[1].as_u64()? },
                 length: open[2].as_u64()?,
-                at_ns: open[3].as_u64()?,
-                wall_ns: open[4].as_u64()?,
             });
         }
     }

@@ -1,19 +1,20 @@
 //! Reading recordings: sessions, lists, frames.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use rusqlite::TransactionBehavior::{Deferred, Immediate};
 use rusqlite::{Connection, OptionalExtension, params};
 use tap_frame::{Frame, Origin, Piece, Segment, Stream};
 use tap_session::{Cutter, FrameEnd, Gatherer, Identity, MessageRow, Recorded, RowKind};
 
 use crate::derive::{Deriver, Step, end_from_code, prepare, row_from, segment_from};
 use crate::error::StoreError;
-use crate::schema::{open_for_reading, open_for_writing};
+use crate::schema::{CHECKPOINT_BYTES, checkpoint, log_bytes, open_for_reading, open_for_writing};
 use crate::spill::adopt;
 use crate::writer::{
     EndReason, Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
@@ -96,10 +97,19 @@ pub enum Part {
 pub struct Store {
     path: PathBuf,
     connection: RefCell<Connection>,
-    writable: bool,
+    /// Whether derived tables are in the database, and not beside it in memory.
+    writable: Cell<bool>,
     liveness: Liveness,
     derivers: RefCell<HashMap<SessionId, Deriver>>,
-    newest_segment: RefCell<Option<((SessionId, u64), Rc<Segment>)>>,
+    newest_segment: RefCell<Option<Fetched>>,
+}
+
+/// The segment that was fetched last: the next frame is usually in the same one.
+#[derive(Debug)]
+struct Fetched {
+    session: SessionId,
+    number: u64,
+    segment: Rc<Segment>,
 }
 
 impl Store {
@@ -110,8 +120,18 @@ impl Store {
     /// When there are none, or they cannot be read by this version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let (mut connection, writable) = open_for_reading(path, PATIENCE)?;
+        let mut writable = writable;
         if writable {
-            adopt(&mut connection, path)?;
+            match adopt(&mut connection, path).and_then(|_| prepare(&mut connection, path, true)) {
+                Ok(()) => {}
+                // What is recorded can be read all the same.
+                Err(StoreError::DiskFull { .. } | StoreError::NotWritable { .. }) => writable = false,
+                Err(error) => return Err(error),
+            }
+        }
+        if writable && CHECKPOINT_BYTES < log_bytes(path) {
+            // Taken over from spill files, or left by taps that ended in the middle of much traffic.
+            let _ = checkpoint(&connection, "PASSIVE");
         }
         Self::with(connection, path, writable)
     }
@@ -142,7 +162,7 @@ impl Store {
         Ok(Self {
             path: path.into(),
             connection: RefCell::new(connection),
-            writable,
+            writable: Cell::new(writable),
             liveness: Liveness::of(path),
             derivers: RefCell::default(),
             newest_segment: RefCell::default(),
@@ -189,20 +209,28 @@ impl Store {
     ///
     /// When the database cannot be read or written.
     pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
-        let mut derivers = self.derivers.borrow_mut();
-        let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0));
         let over = !self.liveness.is_live(session.0);
         loop {
+            let mut derivers = self.derivers.borrow_mut();
+            let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0));
             let mut connection = self.connection.borrow_mut();
-            match deriver.step(&mut connection, &self.path, over)? {
-                Step::UpToDate => return Ok(()),
-                Step::More => {
+            let behaviour = if self.writable.get() { Immediate } else { Deferred };
+            match deriver.step(&mut connection, &self.path, over, behaviour) {
+                Ok(Step::UpToDate) => return Ok(()),
+                Ok(Step::More) => {
                     let newest = "SELECT max(number) + 1 FROM segment WHERE session = ?";
                     let n_segments: Option<i64> = connection
                         .query_row(newest, [session.0], |row| row.get(0))
                         .map_err(|source| self.sort(source))?;
                     progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
                 }
+                // No room for what can be worked out again: it goes into memory.
+                Err(StoreError::DiskFull { .. }) if self.writable.get() => {
+                    derivers.clear();
+                    prepare(&mut connection, &self.path, false)?;
+                    self.writable.set(false);
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -335,11 +363,10 @@ impl Store {
     }
 
     fn segment(&self, session: SessionId, number: u64) -> Result<Option<Rc<Segment>>, StoreError> {
-        let key = (session, number);
-        if let Some((known, segment)) = &*self.newest_segment.borrow()
-            && *known == key
+        if let Some(newest) = &*self.newest_segment.borrow()
+            && (newest.session, newest.number) == (session, number)
         {
-            return Ok(Some(segment.clone()));
+            return Ok(Some(newest.segment.clone()));
         }
         let connection = self.connection.borrow();
         let statement = "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number = ?";
@@ -348,7 +375,7 @@ impl Store {
         };
         let found = read().map_err(|source| self.sort(source))?.map(|(_, segment)| Rc::new(segment));
         if let Some(segment) = &found {
-            *self.newest_segment.borrow_mut() = Some((key, segment.clone()));
+            *self.newest_segment.borrow_mut() = Some(Fetched { session, number, segment: segment.clone() });
         }
         Ok(found)
     }
@@ -396,13 +423,11 @@ impl Store {
         segments: impl Iterator<Item = Result<Segment, StoreError>>,
         end: impl FnOnce() -> Option<SessionEnd>,
     ) -> Result<SessionId, StoreError> {
-        if !self.writable {
+        if !self.writable.get() {
             return Err(StoreError::NotWritable { path: self.path.clone(), detail: "it is read-only".into() });
         }
         let mut connection = self.connection.borrow_mut();
-        let transaction = connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .map_err(|source| self.sort(source))?;
+        let transaction = connection.transaction_with_behavior(Immediate).map_err(|source| self.sort(source))?;
         let session = insert_session(&transaction, start).map_err(|source| self.sort(source))?;
         for (number, segment) in (0..).zip(segments) {
             insert_segments(&transaction, session, &[(number, segment?)]).map_err(|source| self.sort(source))?;

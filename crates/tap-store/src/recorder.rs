@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::TransactionBehavior::Immediate;
 use tap_frame::{Piece, Segment, Stream};
 
 use crate::derive::{Deriver, Step, prepare};
 use crate::error::StoreError;
+use crate::schema::{CHECKPOINT_BYTES, checkpoint, log_bytes, open_for_writing};
 use crate::spill::Spill;
 use crate::writer::{SessionEnd, SessionStart, Writer};
 
@@ -45,10 +46,7 @@ const TRANSACTION_BYTES: usize = 8 * 1024 * 1024;
 const TOO_FAST_BYTES: usize = 1024 * 1024;
 
 /// How long [`Recorder::finish`] may move a spill file into the database. What is left then, a reader moves.
-const LAST_MOVING: Duration = Duration::from_millis(100);
-
-/// The write-ahead log is moved into the database when it has grown to this, bytes.
-const CHECKPOINT_BYTES: u64 = 16 * 1024 * 1024;
+const LAST_MOVING: Duration = Duration::from_millis(20);
 
 /// From here on writing waits for the checkpoint, so that the log cannot grow for ever, bytes.
 const FORCED_CHECKPOINT_BYTES: u64 = 256 * 1024 * 1024;
@@ -56,8 +54,8 @@ const FORCED_CHECKPOINT_BYTES: u64 = 256 * 1024 * 1024;
 /// How long [`Recorder::finish`] tries a database that is locked. Hosts kill after two seconds.
 const LAST_ATTEMPTS: Duration = Duration::from_millis(1000);
 
-/// How long [`Recorder::finish`] may work out what the frames meant.
-const LAST_DERIVING: Duration = Duration::from_millis(25);
+/// Of how many bytes [`Recorder::finish`] works out what they meant. More would keep the host waiting.
+const LAST_DERIVED_BYTES: u64 = 64 * 1024;
 
 /// Something that the user should be told, once.
 pub type Tell = Box<dyn FnMut(String) + Send>;
@@ -175,7 +173,7 @@ impl Recorder {
             // Where the derived tables cannot be made now, they are made in the next quiet moment, or by a reader.
             self.prepared = prepare(writer.connection(), &path, true).is_ok();
         }
-        self.prepared && matches!(deriver.step(writer.connection(), &path, false), Ok(Step::More))
+        self.prepared && matches!(deriver.step(writer.connection(), &path, false, Immediate), Ok(Step::More))
     }
 
     /// Keeps what is left and how the session ended. Takes about a second at most.
@@ -210,14 +208,13 @@ impl Recorder {
             return;
         }
         let path = writer.path().to_path_buf();
-        let deriving = Instant::now();
+        // Only a little, and only if nobody else wants to write: a reader can do it as well.
+        let _ = writer.connection().busy_timeout(Duration::ZERO);
         let prepared = self.prepared || prepare(writer.connection(), &path, true).is_ok();
-        if let Some(deriver) = self.deriver.as_mut().filter(|_| prepared) {
-            while deriving.elapsed() < LAST_DERIVING {
-                let Ok(Step::More) = deriver.step(writer.connection(), &path, true) else {
-                    break;
-                };
-            }
+        if let Some(deriver) = self.deriver.as_mut().filter(|_| prepared)
+            && deriver.n_bytes_left(writer.connection()).is_ok_and(|left| left < LAST_DERIVED_BYTES)
+        {
+            let _ = deriver.step(writer.connection(), &path, true, Immediate);
         }
     }
 
@@ -440,14 +437,14 @@ impl Recorder {
             return;
         }
         self.written_since_checkpoint = 0;
-        let log_bytes = log_file(writer.path()).metadata().map_or(0, |metadata| metadata.len());
+        let log_bytes = log_bytes(writer.path());
         if log_bytes < CHECKPOINT_BYTES || self.checkpointing.swap(true, Ordering::SeqCst) {
             return;
         }
         let mode = if log_bytes < FORCED_CHECKPOINT_BYTES { "PASSIVE" } else { "RESTART" };
         let (path, running) = (writer.path().to_path_buf(), self.checkpointing.clone());
         let started = std::thread::Builder::new().name("checkpoint".into()).spawn(move || {
-            let _ = checkpoint(&path, mode);
+            let _ = open_for_writing(&path, ATTEMPT).map(|connection| checkpoint(&connection, mode));
             running.store(false, Ordering::SeqCst);
         });
         if started.is_err() {
@@ -478,18 +475,4 @@ fn temporary_folder() -> std::io::Result<PathBuf> {
         true => Ok(folder),
         false => Err(std::io::ErrorKind::PermissionDenied.into()),
     }
-}
-
-fn log_file(database: &Path) -> PathBuf {
-    let mut path = database.as_os_str().to_os_string();
-    path.push("-wal");
-    path.into()
-}
-
-fn checkpoint(path: &Path, mode: &str) -> rusqlite::Result<()> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(ATTEMPT)?;
-    connection.pragma_update(None, "synchronous", "normal")?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
 }

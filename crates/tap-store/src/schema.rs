@@ -28,6 +28,21 @@ const PAGE_BYTES: i64 = 16 * 1024;
 /// How much of the write-ahead log is kept on disk when it is empty again, bytes.
 const KEPT_LOG_BYTES: i64 = 16 * 1024 * 1024;
 
+/// The write-ahead log is moved into the database when it has grown to this, bytes.
+pub(crate) const CHECKPOINT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How large the database's write-ahead log is, bytes.
+pub(crate) fn log_bytes(database: &Path) -> u64 {
+    let mut path = database.as_os_str().to_os_string();
+    path.push("-wal");
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Moves the write-ahead log into the database. Waits for the disk. `mode` is SQLite's: `PASSIVE` disturbs nobody.
+pub(crate) fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
+    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
+}
+
 /// Opens the database for writing, making it (0600, its folder 0700) or bringing it up to date where needed.
 pub(crate) fn open_for_writing(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
     let failed = |source| StoreError::sqlite(path, source);

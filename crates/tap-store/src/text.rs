@@ -253,6 +253,12 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     Ok(Imported { session, uuid, n_frames: found.n_frames, n_unknown: found.n_unknown })
 }
 
+struct Body {
+    stream: Stream,
+    bytes: Vec<u8>,
+    origin: Origin,
+}
+
 struct Found {
     opened_unix_ns: u64,
     n_frames: u64,
@@ -326,7 +332,7 @@ impl<R: BufRead> Lines<'_, R> {
                 let stream = stream_of(name).ok_or_else(|| self.wrong("`eof` must be server, client or stderr"))?;
                 return Ok(Some(Recorded::End { stream, at_ns }));
             }
-            let Some((stream, content, gap)) = self.content(&record)? else {
+            let Some(Body { stream, bytes, origin }) = self.body(&record)? else {
                 found.n_unknown += 1;
                 continue;
             };
@@ -336,15 +342,15 @@ impl<R: BufRead> Lines<'_, R> {
                 wall_ns: record.wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
                 at_ns,
                 stream,
-                origin: gap.map_or(Origin::Wire, Origin::Gap),
-                bytes: content.into(),
+                origin,
+                bytes: bytes.into(),
             })));
         }
         Ok(None)
     }
 
-    /// The stream, the bytes, and the length of a gap.
-    fn content(&self, record: &Record<'_>) -> Result<Option<(Stream, Vec<u8>, Option<u64>)>, StoreError> {
+    /// What a record of a frame holds; `None` where it is a record of another kind.
+    fn body(&self, record: &Record<'_>) -> Result<Option<Body>, StoreError> {
         let to = match record.to.as_deref() {
             Some("server") => Some(Stream::ToServer),
             Some("client") => Some(Stream::ToClient),
@@ -359,7 +365,7 @@ impl<R: BufRead> Lines<'_, R> {
             None => return Ok(None),
         };
         if let Some(n_bytes) = record.gap.or(record.stderr_gap) {
-            return Ok(Some((stream, Vec::new(), Some(n_bytes))));
+            return Ok(Some(Body { stream, bytes: Vec::new(), origin: Origin::Gap(n_bytes) }));
         }
         let mut bytes = match (record.msg, record.raw.as_deref().or(record.stderr.as_deref())) {
             (Some(message), _) => message.get().as_bytes().to_vec(),
@@ -375,7 +381,7 @@ impl<R: BufRead> Lines<'_, R> {
             Some("none") => {}
             Some(_) => return Err(self.wrong("`eol` must be lf, crlf or none")),
         }
-        Ok(Some((stream, bytes, None)))
+        Ok(Some(Body { stream, bytes, origin: Origin::Wire }))
     }
 }
 

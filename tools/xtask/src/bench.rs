@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: what the tap costs, beside no tap and beside the least possible one, all in one run.
 //!
-//! [`Subject`](subject::Subject)s take turns in each [`Phase`], so that a machine that slows down slows all
-//! of them. [`figure::FIGURES`] is the table of what is read from the reports, and of the targets. Figures of another
-//! run or another machine mean nothing beside these; the ratios do.
+//! In each [`Phase`] every [`Subject`] has its turn, so that a machine that slows down slows all of them.
+//! [`figure::FIGURES`] is the table of what is read from the reports, and of the targets. Figures of another run or
+//! another machine mean nothing beside these; the ratios do.
 
 mod build;
 mod figure;
