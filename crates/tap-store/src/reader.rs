@@ -285,6 +285,24 @@ impl Store {
         Ok(rows)
     }
 
+    /// The requests that have no answer, in the order in which they came.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn unanswered(&self, session: SessionId) -> Result<Vec<Listed>, StoreError> {
+        let connection = self.connection.borrow();
+        let read = || -> rusqlite::Result<Vec<Listed>> {
+            let mut select = connection.prepare_cached(
+                "SELECT *, NULL AS answer_length FROM message WHERE session = ? AND kind = 1 AND pair_seq IS NULL
+                 ORDER BY seq, member",
+            )?;
+            let found = select.query_map([session.0], listed_from)?;
+            found.collect()
+        };
+        read().map_err(|source| self.sort(source))
+    }
+
     /// One row: a frame (member 0) or a member of a batch.
     ///
     /// # Errors

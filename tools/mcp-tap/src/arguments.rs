@@ -15,8 +15,8 @@ use crate::reference::Reference;
     version,
     about = "See what an MCP host and its server say to each other",
     long_about = "See what an MCP host and its server say to each other.\n\n\
-        Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either side,\n\
-        and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
+        Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either \
+        side, and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
     after_help = "Start with `mcp-tap demo`. Sessions are named last, last.2, NAME, NAME.2, or by the start of their id.",
     subcommand_required = true,
     arg_required_else_help = true,
@@ -53,14 +53,28 @@ pub(crate) enum When {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Tap a stdio server: start it, relay every byte, record everything
+    ///
+    /// For both sides it is as if the tap were not there: bytes, order, end of input, signals, exit code. If recording
+    /// fails, traffic goes on and one line on stderr says so. MCP_TAP_OFF=1 in the environment makes `run` replace itself
+    /// by the server.
     Run(Run),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
+    ///
+    /// A line has the number, the time, the direction, the method and what it is about, what became of it, how long it
+    /// took, and how large it was with its answer. Lines that are no messages, and gaps in the recording, stand among
+    /// them. Exit code 1: there is nothing to list.
     Log(Log),
     /// Show one message or call whole
+    ///
+    /// Of a request the answer is shown too. JSON is broken into lines; nothing else about it changes, neither the
+    /// spelling of numbers nor the order of keys. `--form raw` gives the exact bytes of the one message.
     Show(Show),
     /// Write a session to a text file, without losing anything
+    ///
+    /// JSON Lines: a header, then one record a frame with the message verbatim inside. Importing it gives the same frames.
+    /// Nothing is left out and nothing is replaced: what was secret on the wire is in the file.
     Export(Export),
     /// Read text recordings into the database
     Import(Import),
@@ -83,10 +97,6 @@ pub(crate) enum Command {
 /// Options of `run`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Start a stdio server, relay every byte between it and the host, and record everything.\n\n\
-        For both sides it is as if the tap were not there: bytes, order, end of input, signals, exit code. If recording\n\
-        fails, traffic goes on and one line on stderr says so. MCP_TAP_OFF=1 in the environment makes `run` replace\n\
-        itself by the server.",
     after_long_help = "Examples:\n  \
         mcp-tap run -- npx -y @modelcontextprotocol/server-everything\n  \
         mcp-tap run --name fs -- npx -y @modelcontextprotocol/server-filesystem ~/src\n  \
@@ -119,8 +129,6 @@ pub(crate) struct List {
 /// Options of `log`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "List the calls of a session, one a line: time, direction, method, tool, what became of it, how long it took,\n\
-        how large it was. Lines that are no messages, and gaps in the recording, stand among them.",
     after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method"
 )]
 pub(crate) struct Log {
@@ -147,7 +155,6 @@ pub(crate) struct Log {
 /// Options of `show`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Show one message whole, and with a request what was answered.",
     after_long_help = "Examples:\n  mcp-tap show last:7\n  mcp-tap show github.2:42 --form raw | sha256sum\n  mcp-tap show last:7 --json | jq .answer.message.result"
 )]
 pub(crate) struct Show {
@@ -172,9 +179,6 @@ pub(crate) enum Form {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    long_about = "Write a session as JSON Lines: a header, then one record a frame with the message verbatim inside.\n\
-        Importing it gives the same frames. Nothing is left out and nothing is replaced: what was secret on the wire is in\n\
-        the file.",
     after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
 )]
 pub(crate) struct Export {

@@ -36,7 +36,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc"])),
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
-    ("tap-store", MayKnow::Only(&["tap-frame", "tap-session"])),
+    ("tap-store", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),

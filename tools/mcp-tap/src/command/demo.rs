@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use tap_session::Status;
 use tap_store::{ListKind, Store};
 
 use crate::arguments::Global;
@@ -83,6 +84,9 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
         return Ok(COULD_NOT);
     };
     catch_up(global, &store, session.id, NAME)?;
+    let calls = store.list(session.id, ListKind::Calls, tap_store::Part::From(1), u64::MAX)?;
+    let failed = calls.iter().find(|listed| listed.row.status == Some(Status::ToolError));
+    let failed = failed.map_or(1, |listed| listed.row.at.seq);
     let found = Found { store, session, part: Part::All };
     let mut printer = Printer::new(global, &found, ListKind::Calls, false)?;
     printer.print(None)?;
@@ -94,7 +98,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
             "\nA host and a server talked through the tap; above is what was called. All of it is in\n  {}\n\nLook closer:\n  \
              mcp-tap ls                       the sessions\n  \
              mcp-tap log -s demo --frames     every message, and what the server wrote on stderr\n  \
-             mcp-tap show demo:9              one call, whole\n  \
+             mcp-tap show demo:{failed:<15} the call that failed, and why\n  \
              mcp-tap export demo -o demo.jsonl\n\nThen put `mcp-tap run --` in front of a server's command in your host's configuration.\n",
             path.display()
         );

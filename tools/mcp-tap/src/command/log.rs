@@ -52,12 +52,14 @@ pub(crate) struct Printer<'a> {
     reference: String,
     out: Output,
     n_printed: u64,
+    /// Whether a request without an answer may still get one.
+    live: bool,
 }
 
 impl<'a> Printer<'a> {
     pub(crate) fn new(global: &Global, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference()?;
-        Ok(Self { found, kind, json, reference, out: Output::new(global), n_printed: 0 })
+        Ok(Self { found, kind, json, reference, out: Output::new(global), n_printed: 0, live: found.session.live })
     }
 
     /// Sends off what was printed, and tells how many rows that was.
@@ -110,8 +112,14 @@ impl<'a> Printer<'a> {
 
     /// Prints what comes until the session ends.
     fn follow(&mut self, limit: Option<u64>) -> Result<(), Failure> {
-        let (store, session) = (&self.found.store, self.found.session.id);
-        self.print(Some(limit.unwrap_or(10)))?;
+        let found = self.found;
+        let (store, session) = (&found.store, found.session.id);
+        let mut before = store.list(session, self.kind, StorePart::UpTo(u64::MAX), limit.unwrap_or(10))?;
+        if self.kind == ListKind::Calls {
+            // A call that waits gets its line when it is answered.
+            before.retain(|listed| listed.row.kind != RowKind::Request || listed.row.pair.is_some());
+        }
+        self.rows(before.iter())?;
         self.out.flush()?;
         let newest = |kind| store.list(session, kind, StorePart::UpTo(u64::MAX), 1);
         let mut seen = newest(ListKind::Frames)?.last().map_or(0, |listed| listed.row.at.seq);
@@ -129,10 +137,15 @@ impl<'a> Printer<'a> {
                     self.followed(listed)?;
                 }
             }
-            self.out.flush()?;
             if !live {
+                if self.kind == ListKind::Calls {
+                    self.live = false;
+                    self.rows(store.unanswered(session)?.iter())?;
+                }
+                self.out.flush()?;
                 return Ok(());
             }
+            self.out.flush()?;
             std::thread::sleep(FOLLOW);
         }
     }
@@ -210,7 +223,7 @@ impl<'a> Printer<'a> {
             (_, Some(Status::Ok)) => (Style::Good, "ok".into()),
             (_, Some(Status::ToolError)) => (Style::Bad, "tool error".into()),
             (_, Some(Status::Error)) => (Style::Bad, format!("error {}", code())),
-            (RowKind::Request, None) if self.found.session.live => (Style::Warning, "waiting".into()),
+            (RowKind::Request, None) if self.live => (Style::Warning, "waiting".into()),
             (RowKind::Request, None) => (Style::Bad, "no answer".into()),
             (RowKind::NotJson | RowKind::NotAMessage, None) => (Style::Bad, row.kind.name().into()),
             (RowKind::Gap, None) => (Style::Bad, "not recorded".into()),
