@@ -12,6 +12,7 @@
 
 mod support;
 
+mod cases;
 mod commands;
 mod recording;
 mod relay;

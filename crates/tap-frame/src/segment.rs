@@ -96,6 +96,13 @@ impl std::fmt::Display for SegmentError {
 impl std::error::Error for SegmentError {}
 
 impl Segment {
+    /// An empty segment with room for what it will hold, so that it need not move while it grows: [`SEGMENT_BYTES`] and
+    /// one more read of `read_bytes`.
+    #[must_use]
+    pub fn with_room(read_bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(SEGMENT_BYTES + read_bytes), ..Self::default() }
+    }
+
     /// A segment as it was stored.
     #[must_use]
     pub fn from_stored(wall_ns: u64, at_ns: u64, pieces: Vec<u8>, bytes: Vec<u8>) -> Self {

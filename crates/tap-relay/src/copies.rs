@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use tap_frame::{SEGMENT_BYTES, Segment, Stream};
 
 use crate::clock::Clock;
+use crate::pump::READ_BYTES;
 
 /// How many emptied segments are kept for use again.
-const SPARE_SEGMENTS: usize = 8;
+const SPARE_SEGMENTS: usize = 16;
 
 /// Copies of what passed, waiting to be taken.
 #[derive(Debug)]
@@ -220,7 +221,7 @@ impl State {
     }
 
     fn seal(&mut self) {
-        let next = self.spare.pop().unwrap_or_default();
+        let next = self.spare.pop().unwrap_or_else(|| Segment::with_room(READ_BYTES));
         let full = std::mem::replace(&mut self.open, next);
         self.full_bytes += full.weight();
         self.full.push_back(full);

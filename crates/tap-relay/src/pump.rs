@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::copies::Copies;
 
 /// How much one read asks for: what a Linux pipe holds.
-const READ_BYTES: usize = 64 * 1024;
+pub(crate) const READ_BYTES: usize = 64 * 1024;
 
 /// After the server has ended, a pipe that some grandchild still holds counts as empty when it was quiet for so long.
 const QUIET: Duration = Duration::from_millis(100);

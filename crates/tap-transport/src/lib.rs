@@ -8,6 +8,7 @@
 
 mod child;
 mod descriptor;
+mod memory;
 mod sentinel;
 mod signals;
 
@@ -15,4 +16,5 @@ pub use child::{Ending, ServerProcess, SpawnError, end_like, replace_with};
 pub use descriptor::{
     Interruptible, is_ready, is_writable, point_at_null, read_some, standard, take_standard, write_all,
 };
+pub use memory::give_back_large_blocks;
 pub use signals::{PassingOn, Signals, block_signals};

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tap_relay::{Clock, Copies, relay};
 use tap_store::{EndReason, Recorder, SessionEnd, SessionStart};
-use tap_transport::{Ending, ServerProcess, Signals, block_signals, end_like, replace_with, standard, write_all};
+use tap_transport::{
+    Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, replace_with, standard, write_all,
+};
 
 use crate::arguments::{Global, Run};
 use crate::failure::{COULD_NOT, Failure};
@@ -41,6 +43,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
         return Ok(exit_code(&error));
     }
     // Nothing that can wait is done before the server is started, which is why its database is opened behind it.
+    give_back_large_blocks();
     let mask = block_signals();
     let signals = Signals::take_over();
     let clock = Clock::start();
