@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 use rusqlite::{Connection, OptionalExtension, params};
 use tap_frame::{Frame, Origin, Piece, Segment, Stream};
-use tap_session::{Cutter, FrameEnd, Gatherer, Identity, MessageRow, Recorded, RowKind};
+use tap_session::{Cutter, FrameEnd, Gatherer, Identity, MessageRow, Place, Recorded, RowKind};
 
 use crate::derive::{Deriver, Step, end_from_code, prepare, row_from, segment_from};
 use crate::error::StoreError;
@@ -319,15 +319,33 @@ impl Store {
     ///
     /// When the database cannot be read or is damaged there.
     pub fn frame(&self, session: SessionId, seq: u64) -> Result<Option<Frame>, StoreError> {
-        let found = {
-            let connection = self.connection.borrow();
-            let mut select = connection
-                .prepare_cached(
-                    "SELECT wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
-                     WHERE session = ? AND seq = ? AND member = 0",
-                )
-                .map_err(|source| self.sort(source))?;
-            let frame = select.query_row(params![session.0, signed(seq)], |row| {
+        let Some((mut frame, place, length)) = self.head(session, seq)? else {
+            return Ok(None);
+        };
+        frame.bytes = self.gather(session, frame.stream, place, length)?;
+        Ok(Some(frame))
+    }
+
+    /// The first bytes of a frame, at most `limit_bytes`; none of one that is not there.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged there.
+    pub fn frame_start(&self, session: SessionId, seq: u64, limit_bytes: u64) -> Result<Bytes, StoreError> {
+        match self.head(session, seq)? {
+            Some((frame, place, length)) => self.gather(session, frame.stream, place, length.min(limit_bytes)),
+            None => Ok(Bytes::new()),
+        }
+    }
+
+    /// A frame without its bytes, where they begin, and how many they are.
+    fn head(&self, session: SessionId, seq: u64) -> Result<Option<(Frame, Place, u64)>, StoreError> {
+        let connection = self.connection.borrow();
+        let statement = "SELECT wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
+                         WHERE session = ? AND seq = ? AND member = 0";
+        let read = || -> rusqlite::Result<Option<(Frame, Place, u64)>> {
+            let mut select = connection.prepare_cached(statement)?;
+            let found = select.query_row(params![session.0, signed(seq)], |row| {
                 let lost: Option<i64> = row.get(7)?;
                 let gap = RowKind::from_code(row.get(6)?) == Some(RowKind::Gap);
                 let frame = Frame {
@@ -338,28 +356,19 @@ impl Store {
                     origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
                     bytes: Bytes::new(),
                 };
-                Ok((frame, unsigned(row.get(3)?), unsigned(row.get(4)?), unsigned(row.get(5)?)))
+                let place = Place { segment: unsigned(row.get(3)?), offset: unsigned(row.get(4)?) };
+                Ok((frame, place, unsigned(row.get(5)?)))
             });
-            frame.optional().map_err(|source| self.sort(source))?
+            found.optional()
         };
-        let Some((mut frame, segment, start, length)) = found else {
-            return Ok(None);
-        };
-        frame.bytes = self.gather(session, frame.stream, segment, start, length)?;
-        Ok(Some(frame))
+        read().map_err(|source| self.sort(source))
     }
 
     /// The bytes of one stream from a place on.
-    fn gather(
-        &self,
-        session: SessionId,
-        stream: Stream,
-        mut number: u64,
-        start: u64,
-        length: u64,
-    ) -> Result<Bytes, StoreError> {
+    fn gather(&self, session: SessionId, stream: Stream, place: Place, length: u64) -> Result<Bytes, StoreError> {
+        let mut number = place.segment;
         let mut gathered = BytesMut::new();
-        let mut start = usize::try_from(start).unwrap_or(usize::MAX);
+        let mut start = usize::try_from(place.offset).unwrap_or(usize::MAX);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX);
         while gathered.len() < wanted {
             let Some(segment) = self.segment(session, number)? else {

@@ -46,7 +46,7 @@ const TRANSACTION_BYTES: usize = 8 * 1024 * 1024;
 const TOO_FAST_BYTES: usize = 1024 * 1024;
 
 /// How long [`Recorder::finish`] may move a spill file into the database. What is left then, a reader moves.
-const LAST_MOVING: Duration = Duration::from_millis(20);
+const LAST_MOVING: Duration = Duration::from_millis(100);
 
 /// From here on writing waits for the checkpoint, so that the log cannot grow for ever, bytes.
 const FORCED_CHECKPOINT_BYTES: u64 = 256 * 1024 * 1024;

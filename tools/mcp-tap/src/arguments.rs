@@ -38,6 +38,9 @@ pub(crate) struct Global {
     /// Colours: also off with NO_COLOR, and where output is not a terminal
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub(crate) color: When,
+    /// Do not show long output through $PAGER on a terminal
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
     /// Write no talk on stderr, only errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,

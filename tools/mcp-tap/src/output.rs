@@ -1,12 +1,18 @@
-//! Where output goes: colours or none, and a pipe whose reader may have gone.
+//! Where output goes: colours or none, a pager or none, and a pipe whose reader may have gone.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::{Child, Command, Stdio};
 
 use crate::arguments::{Global, When};
 
+/// What shows long output on a terminal when `PAGER` names nothing: goes away by itself when it fits on the screen.
+const PAGER: &str = "less -FRX";
+
 /// Standard output, with what is known about it.
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    /// `None` once the pager's input was closed.
+    out: Option<BufWriter<Box<dyn Write>>>,
+    pager: Option<Child>,
     colours: bool,
 }
 
@@ -22,16 +28,35 @@ pub(crate) enum Style {
 }
 
 impl Output {
+    /// Output for a program, for a file, or for a person who watches it come.
     pub(crate) fn new(global: &Global) -> Self {
+        Self::on(Box::new(io::stdout().lock()), None, global)
+    }
+
+    /// Output for a person to read at leisure: through a pager on a terminal.
+    pub(crate) fn paged(global: &Global) -> Self {
+        let wanted = io::stdout().is_terminal() && !global.no_pager && std::env::var_os("CI").is_none();
+        let command =
+            std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty()).unwrap_or_else(|| PAGER.into());
+        let started = wanted.then(|| Command::new("sh").args(["-c", &command]).stdin(Stdio::piped()).spawn());
+        match started {
+            Some(Ok(mut pager)) => match pager.stdin.take() {
+                Some(stdin) => Self::on(Box::new(stdin), Some(pager), global),
+                None => Self::new(global),
+            },
+            Some(Err(_)) | None => Self::new(global),
+        }
+    }
+
+    fn on(out: Box<dyn Write>, pager: Option<Child>, global: &Global) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let out = io::stdout();
         let colours = match global.color {
             When::Always => true,
             When::Never => false,
             When::Auto if set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") => false,
-            When::Auto => set("CLICOLOR_FORCE") || (out.is_terminal() && !set("CI")),
+            When::Auto => set("CLICOLOR_FORCE") || (io::stdout().is_terminal() && !set("CI")),
         };
-        Self { out: BufWriter::new(out.lock()), colours }
+        Self { out: Some(BufWriter::new(out)), pager, colours }
     }
 
     /// The text in a style, where there are colours.
@@ -50,10 +75,21 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        self.out.as_mut().map_or(Err(io::ErrorKind::BrokenPipe.into()), |out| out.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        self.out.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Output {
+    /// Lets the pager have its end of input, and waits until the person has left it.
+    fn drop(&mut self) {
+        let _ = self.flush();
+        self.out = None;
+        if let Some(pager) = &mut self.pager {
+            let _ = pager.wait();
+        }
     }
 }

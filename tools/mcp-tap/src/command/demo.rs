@@ -10,6 +10,7 @@ use tap_store::{ListKind, Store};
 use crate::arguments::Global;
 use crate::command::log::Printer;
 use crate::failure::{COULD_NOT, Failure};
+use crate::output::Output;
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, database};
 
@@ -88,7 +89,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
     let failed = calls.iter().find(|listed| listed.row.status == Some(Status::ToolError));
     let failed = failed.map_or(1, |listed| listed.row.at.seq);
     let found = Found { store, session, part: Part::All };
-    let mut printer = Printer::new(global, &found, ListKind::Calls, false)?;
+    let mut printer = Printer::new(Output::new(global), &found, ListKind::Calls, false)?;
     printer.print(None)?;
     printer.finish()?;
     if !global.quiet {

@@ -20,6 +20,9 @@ use crate::text::{column, duration, shown, size};
 /// Rows fetched at a time.
 const PAGE: u64 = 1000;
 
+/// How much of a line without a better name is looked at, bytes.
+const PREVIEW_BYTES: u64 = 200;
+
 /// How often a live session is looked at.
 const FOLLOW: Duration = Duration::from_millis(100);
 
@@ -27,7 +30,8 @@ pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
     let found = log.session.resolve(global)?;
     catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
     let kind = if log.frames { ListKind::Frames } else { ListKind::Calls };
-    let mut printer = Printer::new(global, &found, kind, log.json)?;
+    let out = if log.json || log.follow { Output::new(global) } else { Output::paged(global) };
+    let mut printer = Printer::new(out, &found, kind, log.json)?;
     if log.follow {
         printer.follow(log.limit)?;
         return Ok(0);
@@ -57,9 +61,9 @@ pub(crate) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub(crate) fn new(global: &Global, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference()?;
-        Ok(Self { found, kind, json, reference, out: Output::new(global), n_printed: 0, live: found.session.live })
+        Ok(Self { found, kind, json, reference, out, n_printed: 0, live: found.session.live })
     }
 
     /// Sends off what was printed, and tells how many rows that was.
@@ -210,10 +214,8 @@ impl<'a> Printer<'a> {
 
     /// The beginning of a line that has no better name.
     fn preview(&self, row: &MessageRow) -> Result<String, Failure> {
-        let frame = self.found.store.frame(self.found.session.id, row.at.seq)?;
-        let bytes = frame.map(|frame| frame.bytes).unwrap_or_default();
-        let start = bytes.get(..bytes.len().min(200)).unwrap_or_default();
-        Ok(shown(String::from_utf8_lossy(start).trim_end_matches(['\r', '\n']), false))
+        let start = self.found.store.frame_start(self.found.session.id, row.at.seq, PREVIEW_BYTES)?;
+        Ok(shown(String::from_utf8_lossy(&start).trim_end_matches(['\r', '\n']), false))
     }
 
     fn status(&self, listed: &Listed) -> (Style, String) {

@@ -34,7 +34,7 @@ pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
         return Ok(0);
     }
     let references = shortest(&sessions);
-    let mut out = Output::new(global);
+    let mut out = if list.json { Output::new(global) } else { Output::paged(global) };
     if !list.json {
         let head = format!(
             "{} {} {} {} {:>8} {:>6} {:>9}  {}",

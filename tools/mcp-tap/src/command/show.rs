@@ -15,6 +15,9 @@ use crate::progress::catch_up;
 use crate::reference::{Found, Part};
 use crate::text::{duration, pretty, shown, size};
 
+/// What is broken into lines for a person at most, bytes.
+const PRETTY_LIMIT_BYTES: usize = 4 * 1024 * 1024;
+
 pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
     let found = show.message.resolve(global)?;
     let name = &found.session.start.name;
@@ -30,7 +33,9 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
         return Err(Failure::new(format!("{name} has no message {}; its messages are 1 to {newest}", at.seq)));
     };
     let frame = frame_of(&found, at)?;
-    let mut out = Output::new(global);
+    // Raw bytes are for programs, also where a terminal is what gets them.
+    let for_program = show.json || show.form == Form::Raw;
+    let mut out = if for_program { Output::new(global) } else { Output::paged(global) };
     if show.json {
         writeln!(out, "{}", as_json(&found, &listed, &frame)?)?;
     } else {
@@ -70,11 +75,16 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
         writeln!(out, "{n_bytes} bytes passed here that could not be recorded")?;
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&frame.bytes);
+    let shown_bytes = frame.bytes.get(..PRETTY_LIMIT_BYTES).unwrap_or(&frame.bytes);
+    let text = String::from_utf8_lossy(shown_bytes);
     let text = text.trim_start_matches('\u{feff}');
     let is_json = !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr);
     let body = if is_json { shown(&pretty(text), true) } else { shown(text.trim_end_matches('\n'), true) };
     writeln!(out, "{body}")?;
+    if shown_bytes.len() < frame.bytes.len() {
+        let rest = size((frame.bytes.len() - shown_bytes.len()) as u64);
+        writeln!(out, "{}", out.styled(Style::Warning, &format!("{rest} more; --form raw gives all of it")))?;
+    }
     Ok(())
 }
 
