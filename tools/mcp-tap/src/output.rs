@@ -59,6 +59,12 @@ impl Output {
         Self { out: Some(BufWriter::new(out)), pager, colours }
     }
 
+    /// How many columns there are, where output goes to a terminal.
+    pub(crate) fn width(&self) -> Option<usize> {
+        let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(usize::from(width.0))
+    }
+
     /// The text in a style, where there are colours.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
         let code = match style {

@@ -99,7 +99,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
             "\nA host and a server talked through the tap; above is what was called. All of it is in\n  {}\n\nLook closer:\n  \
              mcp-tap ls                       the sessions\n  \
              mcp-tap log -s demo --frames     every message, and what the server wrote on stderr\n  \
-             mcp-tap show demo:{failed:<15} the call that failed, and why\n  \
+             mcp-tap show demo:{failed:<14} the call that failed, and why\n  \
              mcp-tap export demo -o demo.jsonl\n\nThen put `mcp-tap run --` in front of a server's command in your host's configuration.\n",
             path.display()
         );

@@ -56,6 +56,8 @@ pub(crate) struct Printer<'a> {
     reference: String,
     out: Output,
     n_printed: u64,
+    /// Columns for what a row is about.
+    what_width: usize,
     /// Whether a request without an answer may still get one.
     live: bool,
 }
@@ -63,7 +65,9 @@ pub(crate) struct Printer<'a> {
 impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference()?;
-        Ok(Self { found, kind, json, reference, out, n_printed: 0, live: found.session.live })
+        // All else on a line takes 59 columns.
+        let what_width = out.width().map_or(44, |width| width.saturating_sub(59).max(12));
+        Ok(Self { found, kind, json, reference, out, n_printed: 0, what_width, live: found.session.live })
     }
 
     /// Sends off what was printed, and tells how many rows that was.
@@ -204,7 +208,7 @@ impl<'a> Printer<'a> {
             self.out.styled(Style::Dim, &number),
             self.out.styled(Style::Dim, &when(row.wall_ns, "%H:%M:%S%.3f")),
             if row.kind == RowKind::Stderr { "!!" } else { row.stream.direction().arrow() },
-            column(&what, 44),
+            column(&what, self.what_width),
             self.out.styled(style, &column(&status, 16)),
             latency,
             size(bytes),

@@ -35,13 +35,14 @@ pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
     }
     let references = shortest(&sessions);
     let mut out = if list.json { Output::new(global) } else { Output::paged(global) };
+    let widths = Widths::fitting(out.width());
     if !list.json {
         let head = format!(
             "{} {} {} {} {:>8} {:>6} {:>9}  {}",
-            column("WHEN", 16),
-            column("SESSION", 18),
-            column("HOST", 22),
-            column("SERVER", 26),
+            column("WHEN", widths.when),
+            column("SESSION", widths.session),
+            column("HOST", widths.host),
+            column("SERVER", widths.server),
             "MESSAGES",
             "ERRORS",
             "DURATION",
@@ -52,11 +53,40 @@ pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
     for (session, reference) in sessions.iter().zip(&references).take(limit) {
         match list.json {
             true => writeln!(out, "{}", as_json(session, reference))?,
-            false => line(&mut out, session, reference)?,
+            false => line(&mut out, &widths, session, reference)?,
         }
     }
     out.flush()?;
     Ok(0)
+}
+
+/// Widths of the columns that can be narrower.
+struct Widths {
+    when: usize,
+    session: usize,
+    host: usize,
+    server: usize,
+}
+
+impl Widths {
+    /// The columns that must be whole, with a short end, and the spaces between all.
+    const REST: usize = 8 + 6 + 9 + 14 + 8;
+
+    fn fitting(width: Option<usize>) -> Self {
+        let wide = Self { when: 16, session: 18, host: 22, server: 26 };
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(Self::REST));
+        if wide.when + wide.session + wide.host + wide.server <= room {
+            return wide;
+        }
+        // The year goes first.
+        let when = 11;
+        let room = room.max(when + 18) - when;
+        Self { when, session: room * 4 / 11, host: room * 3 / 11, server: room * 4 / 11 }
+    }
+
+    fn when_format(&self) -> &'static str {
+        if self.when == 16 { "%Y-%m-%d %H:%M" } else { "%m-%d %H:%M" }
+    }
 }
 
 fn nothing(global: &Global, path: &std::path::Path) {
@@ -66,7 +96,7 @@ fn nothing(global: &Global, path: &std::path::Path) {
     }
 }
 
-fn line(out: &mut Output, session: &Session, reference: &str) -> std::io::Result<()> {
+fn line(out: &mut Output, widths: &Widths, session: &Session, reference: &str) -> std::io::Result<()> {
     let digest = &session.digest;
     let who = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"), false);
     let errors = format!("{:>6}", digest.n_errors);
@@ -75,10 +105,10 @@ fn line(out: &mut Output, session: &Session, reference: &str) -> std::io::Result
     writeln!(
         out,
         "{} {} {} {} {:>8} {} {:>9}  {end}",
-        when(session.start.opened_unix_ns, "%Y-%m-%d %H:%M"),
-        out.styled(Style::Bold, &column(&shown(reference, false), 18)),
-        column(&who(&digest.identity.client), 22),
-        column(&who(&digest.identity.server), 26),
+        when(session.start.opened_unix_ns, widths.when_format()),
+        out.styled(Style::Bold, &column(&shown(reference, false), widths.session)),
+        column(&who(&digest.identity.client), widths.host),
+        column(&who(&digest.identity.server), widths.server),
         digest.n_messages,
         if digest.n_errors > 0 { out.styled(Style::Bad, &errors) } else { errors },
         duration(lasted_ns(session)),
