@@ -1,12 +1,13 @@
 // A real client, on the SDK that most hosts are built on: node client.mjs SCRIPT.json COMMAND ARGUMENTS…
 //
-// SCRIPT is {"capabilities": {…}, "environment": {…}, "roots": [uri…], "steps": [[METHOD, PARAMS, OPTIONS]…]}. Each step is
-// awaited before the next. Besides the methods of MCP there is ["wait", METHOD]: until the server has sent that.
-// OPTIONS: {"progress": true} asks for progress; {"cancel": METHOD} gives up the call when the server asks METHOD of us.
+// SCRIPT is {"capabilities": {…}, "environment": {…}, "roots": [uri…], "steps": [[METHOD, PARAMS, OPTIONS]…]}. Each step
+// is awaited before the next. Besides the methods of MCP there is ["wait", METHOD]: until the server has sent that.
+// OPTIONS: {"progress": true} asks for progress; {"cancel": METHOD} gives up the call when the server asks METHOD of us,
+// which is a moment that does not depend on how fast anybody is.
 //
-// Prints each message that the server sends, in that order, and what became of each step, one JSON object a line. So that two
-// runs can be compared, keys are sorted, and what differs between any two runs (times, uuids) is replaced. stderr is the
-// server's alone.
+// Prints each message that the server sends, in that order, and what became of each step, one JSON object a line. So
+// that two runs can be compared, keys are sorted, and what differs between any two runs (times, uuids) is replaced.
+// stderr is the server's alone.
 import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -116,10 +117,11 @@ transport.onmessage = (message) => {
 };
 await client.connect(transport);
 print({ server: client.getServerVersion() });
-// The SDK does not tell how the server ended. Its version is pinned, so its own field will do.
-const ended = new Promise((resolve) => {
-  transport._process.once('exit', (code, signal) => resolve({ ended: { code, signal } }));
-});
 for (const step of steps) await take(step);
+// The SDK does not tell how the server ended, and terminates one that needs more than two seconds for it, which on a busy
+// machine is any. Its version is pinned, so its own field will do.
+const server = transport._process;
+const ended = new Promise((resolve) => server.once('exit', (code, signal) => resolve({ code, signal })));
+server.stdin.end();
+print({ ended: await ended });
 await client.close();
-print(await ended);

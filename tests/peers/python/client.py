@@ -10,8 +10,13 @@ from contextlib import asynccontextmanager
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp.client import session, stdio
 from mcp.types import ElicitResult, Implementation
+
+# What is told apart by patience would differ from run to run on a busy machine: whether a probe was answered, and whether
+# the server ended by itself. The version is pinned, so these are there.
+session.DISCOVER_TIMEOUT_SECONDS = 60
+stdio.PROCESS_TERMINATION_TIMEOUT = 60
 
 script_path, command, *arguments = sys.argv[1:]
 with open(script_path, encoding="utf-8") as file:
@@ -34,7 +39,7 @@ def canonical(value):
 @asynccontextmanager
 async def overheard(parameters):
     """The SDK's stdio transport, with each message of the server's shown on its way."""
-    async with stdio_client(parameters) as (read, write):
+    async with stdio.stdio_client(parameters) as (read, write):
         inlet, outlet = anyio.create_memory_object_stream(0)
 
         async def pass_on():
