@@ -14,6 +14,7 @@ mod support;
 
 mod cases;
 mod commands;
+mod faults;
 mod recording;
 mod relay;
 mod signals;

@@ -204,3 +204,9 @@ pub(crate) fn same(got: &[u8], expected: &[u8]) {
         );
     }
 }
+
+/// A conversation that is easy to check: so many lines, each of which `cat` gives back.
+pub(crate) fn lines(count: usize) -> Vec<u8> {
+    let line = |n| format!("{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"ping\",\"params\":{{\"n\":{n}}}}}\n");
+    (1..=count).map(line).collect::<String>().into_bytes()
+}
