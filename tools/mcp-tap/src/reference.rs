@@ -269,4 +269,14 @@ mod tests {
             assert!(error.contains(says), "{written}: {error}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_reference_or_told_why_not(text in r"([a-z0-9.:@/]|\PC){0,20}") {
+            match text.parse::<Reference>() {
+                Ok(reference) => proptest::prop_assert!(!reference.written.is_empty()),
+                Err(why) => proptest::prop_assert!(!why.is_empty()),
+            }
+        }
+    }
 }

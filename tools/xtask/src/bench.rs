@@ -72,6 +72,8 @@ enum What {
     Memory,
     /// How long until `initialize` is answered
     Startup,
+    /// How long a list of fifty takes in a session of a million messages
+    List,
     /// Whether the tap keeps up with 200,000 messages a second, and does not grow
     Sustained,
     /// Everything
@@ -149,6 +151,7 @@ fn rounds(phases: &[Phase], arguments: &Arguments) -> Vec<(usize, Phase, Subject
         for &phase in phases {
             let n_rounds = match phase {
                 Phase::Sustained => arguments.sustained_rounds,
+                Phase::List => 1,
                 Phase::Latency | Phase::Burst | Phase::Large | Phase::Startup => arguments.rounds,
             };
             if round >= n_rounds {

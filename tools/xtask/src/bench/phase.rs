@@ -13,6 +13,7 @@ pub(super) enum Phase {
     Burst,
     Large,
     Startup,
+    List,
     Sustained,
 }
 
@@ -21,13 +22,15 @@ const HANDSHAKE_MESSAGES: u64 = 5;
 
 impl Phase {
     /// All, the quick ones first.
-    pub(super) const ALL: [Self; 5] = [Self::Latency, Self::Burst, Self::Large, Self::Startup, Self::Sustained];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Latency, Self::Burst, Self::Large, Self::Startup, Self::List, Self::Sustained];
 
     /// The load client's name for it, and its key in the report.
     pub(super) fn client_name(self) -> &'static str {
         match self {
             Self::Latency => "latency",
-            Self::Burst => "pipeline",
+            // A list is of what a burst left, only a longer one.
+            Self::Burst | Self::List => "pipeline",
             Self::Large => "large",
             Self::Startup => "startup",
             Self::Sustained => "sustained",
@@ -43,6 +46,7 @@ impl Phase {
             Self::Latency => words.extend(["--calls", "20000", "--one-cpu"].map(str::to_owned)),
             Self::Burst => words.extend(["--pipelined", "100000"].map(str::to_owned)),
             Self::Large => words.extend(["--large-bytes", "1048576"].map(str::to_owned)),
+            Self::List => words.extend(["--pipelined", "500000"].map(str::to_owned)),
             Self::Startup => {}
             Self::Sustained => {
                 words.extend(["--rate".to_owned(), arguments.rate.to_string()]);
@@ -56,7 +60,7 @@ impl Phase {
     pub(super) fn n_repeats(self) -> usize {
         match self {
             Self::Burst => 3,
-            Self::Latency | Self::Large | Self::Startup | Self::Sustained => 1,
+            Self::Latency | Self::Large | Self::Startup | Self::List | Self::Sustained => 1,
         }
     }
 
@@ -68,7 +72,7 @@ impl Phase {
             Self::Latency | Self::Startup => 0,
             Self::Burst => 128 << 20,
             // What the tap may write: every message in the log of the database, and in the database.
-            Self::Large | Self::Sustained => 1 << 30,
+            Self::Large | Self::List | Self::Sustained => 1 << 30,
         }
     }
 
@@ -82,7 +86,7 @@ impl Phase {
         match self {
             // Each start is a session of its own, and ends after one answer.
             Self::Startup => return,
-            Self::Latency | Self::Burst | Self::Large => {}
+            Self::Latency | Self::Burst | Self::Large | Self::List => {}
             Self::Sustained => {
                 report["growth"] = json!(share(report, "/last_quarter_max_kib", "/first_quarter_max_kib"));
                 report["rate_reached"] = json!(share(report, "/calls_per_s", "/rate_asked_calls_per_s"));

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -71,6 +72,7 @@ impl Programs {
         phase.complete(&mut report);
         let database = database_in(folder.path());
         if let (Subject::Tap, Tap::McpTap(program)) = (subject, &self.tap) {
+            let started = Instant::now();
             report["messages_recorded"] = match recorded_messages(program, &database) {
                 Ok(n_messages) => json!(n_messages),
                 Err(error) => {
@@ -78,6 +80,15 @@ impl Programs {
                     Value::Null
                 }
             };
+            report["first_look_ms"] = json!(started.elapsed().as_secs_f64() * 1e3);
+        }
+        if let (Subject::Tap, Phase::List, Tap::McpTap(program)) = (subject, phase, &self.tap) {
+            // The counting above was the first look at the recording, which works out what all of it meant.
+            for (key, part) in [("last", "last"), ("first", "last:1.."), ("middle", "last:500000..")] {
+                for (kind, flag) in [("calls", "--calls"), ("frames", "--frames")] {
+                    report["list_ms"][kind][key] = json!(list_ms(program, &database, part, flag)?);
+                }
+            }
         }
         if let Ok(written) = folder_bytes(folder.path()) {
             report["written_bytes"] = json!(written);
@@ -117,6 +128,7 @@ impl fmt::Display for Run {
             Phase::Burst => ["/calls_per_s", "/messages_recorded"],
             Phase::Large => ["/echoed_mib_per_s", "/messages_recorded"],
             Phase::Startup => ["/initialize_ms/median", "/round_ms/median"],
+            Phase::List => ["/first_look_ms", "/list_ms/calls/last"],
             Phase::Sustained => ["/messages_per_s", "/last_quarter_max_kib"],
         };
         let name = |pointer: &str| pointer.trim_start_matches('/').replace('/', " ");
@@ -151,6 +163,24 @@ fn recorded_messages(program: &Path, database: &Path) -> Result<u64, String> {
         return Err(format!("mcp-tap ls: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     sum_of_messages(&output.stdout)
+}
+
+/// How long `mcp-tap log -n 50` takes, milliseconds: the median of eleven.
+fn list_ms(program: &Path, database: &Path, part: &str, flag: &str) -> Result<f64, String> {
+    let mut taken = Vec::new();
+    for _ in 0..11 {
+        let started = Instant::now();
+        let mut command = Command::new(program);
+        command.args(["log", "-n", "50", flag, "-s", part, "--db"]).arg(database);
+        let output = command.output().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
+        taken.push(started.elapsed().as_secs_f64() * 1e3);
+        let n_lines = output.stdout.split_inclusive(|byte| *byte == b'\n').count();
+        if n_lines != 50 {
+            return Err(format!("mcp-tap log printed {n_lines} lines and not 50"));
+        }
+    }
+    taken.sort_by(f64::total_cmp);
+    Ok(taken[taken.len() / 2])
 }
 
 /// The sum of the field `messages` over all sessions: one object a line, or an array of objects.
