@@ -256,3 +256,50 @@ fn the_database_can_be_found() {
     let info = stdout(&scratch, &["db", "info"]);
     assert!(info.contains("sessions  1 (0 live)") && info.contains("schema    1"), "{info}");
 }
+
+#[test]
+fn a_large_batch_is_listed_whole_and_in_the_measure_asked_for() {
+    let scratch = Scratch::new();
+    let members = vec!["{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}"; 2500].join(",");
+    talk(scratch.run(["cat"]), format!("[{members}]\n").as_bytes());
+    let count = |arguments: &[&str]| stdout(&scratch, &[&["log", "--frames"], arguments].concat()).lines().count();
+    assert_eq!(count(&[]), 2 * 2501);
+    assert_eq!(count(&["-s", "last:1.."]), 2 * 2501);
+    assert_eq!(count(&["-s", "last:2"]), 2501);
+    for n in ["5", "1000", "1001", "3000"] {
+        assert_eq!(count(&["-s", "last:1..", "-n", n]).to_string(), n);
+        assert_eq!(count(&["-n", n]).to_string(), n);
+    }
+}
+
+#[test]
+fn a_recording_from_a_stranger_is_taken_in_without_harm() {
+    let scratch = Scratch::new();
+    let hostile = scratch.path("hostile.jsonl");
+    for uuid in ["ab", r"\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J", "../../../../../etc/passwd-passwd-xx"] {
+        let header = format!("{{\"mcp-tap\":\"recording/1\",\"uuid\":\"{uuid}\",\"server\":\"\\u001b]0;owned\\u0007\"}}\n");
+        std::fs::write(&hostile, header).unwrap();
+        for arguments in [&["import", hostile.to_str().unwrap()][..], &["ls"], &["log"], &["log", "-s", hostile.to_str().unwrap()]] {
+            let output = talk(scratch.tap(arguments), b"");
+            let text = [output.stdout, output.stderr].concat();
+            assert!(!text.iter().any(|byte| *byte < 0x20 && *byte != b'\n'), "{}", text.escape_ascii());
+            assert!(output.status.code().is_some_and(|code| code < 2), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn every_reference_that_is_listed_names_its_session() {
+    let scratch = Scratch::new();
+    for name in ["plain", "gpt4.1", "@scope/x", "my.db", "last", "plain", "2", ""] {
+        let mut tap = scratch.tap(["run", "--name", name, "--", "printf", "%s\\n", name]);
+        tap.stdin(Stdio::null());
+        assert!(tap.stdout(Stdio::null()).status().unwrap().success());
+    }
+    for session in scratch.json(&["ls", "--json"]) {
+        let reference = session["reference"].as_str().unwrap();
+        let frames = scratch.json(&["log", "--frames", "--json", "-s", reference]);
+        assert_eq!(frames[0]["session"], session["id"], "{reference}");
+    }
+    assert_eq!(scratch.json(&["log", "--frames", "--json", "-s", "gpt4.1"]).len(), 1);
+}

@@ -303,3 +303,52 @@ fn a_tap_that_is_killed_while_it_spills_leaves_what_it_spilled() {
     same(&scratch.recorded("client"), &message.repeat(100));
     assert_eq!(scratch.session()["end"], "tap killed");
 }
+
+#[test]
+fn a_tap_that_is_killed_while_the_database_is_locked_leaves_what_passed() {
+    let scratch = Scratch::new();
+    talk(scratch.run(["cat"]), b"first\n");
+    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut tap = scratch.run(["cat"]).spawn().unwrap();
+    let mut stdin = tap.stdin.take().unwrap();
+    let mut stdout = BufReader::new(tap.stdout.take().unwrap());
+    let mut line = String::new();
+    let started = Instant::now();
+    let mut due = 0;
+    while started.elapsed() < Duration::from_millis(1200) {
+        writeln!(stdin, "message").unwrap();
+        line.clear();
+        stdout.read_line(&mut line).unwrap();
+        due += usize::from(started.elapsed() < Duration::from_millis(600));
+        std::thread::sleep(Duration::from_millis(5)); // tidy: sleeps because this is a quiet conversation.
+    }
+    tap.kill().unwrap();
+    wait_for(&mut tap);
+    holder.execute_batch("ROLLBACK").unwrap();
+    let n_recorded = String::from_utf8(scratch.recorded("client")).unwrap().lines().count();
+    assert!(due > 20 && due <= n_recorded, "{due} were due, {n_recorded} are there");
+}
+
+#[test]
+fn a_host_that_reads_no_stderr_cannot_keep_the_tap_when_there_is_something_to_tell() {
+    let scratch = Scratch::new();
+    talk(scratch.run(["cat"]), b"first\n");
+    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut tap = scratch.run_sh("head -c 200000 /dev/zero | tr '\\0' e >&2; read line; sleep 2.5; exit 3").spawn().unwrap();
+    let _unread = tap.stderr.take();
+    tap.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    assert_eq!(wait_for(&mut tap).code(), Some(3));
+}
+
+#[test]
+fn what_was_recorded_can_be_read_while_the_database_is_locked() {
+    let scratch = Scratch::new();
+    talk(scratch.run(["cat"]), &lines(3000));
+    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(scratch.session()["messages"], 6000);
+    assert_eq!(scratch.json(&["log", "--json", "-n", "5"]).len(), 5);
+    drop(holder);
+}

@@ -395,3 +395,64 @@ fn a_host_that_never_reads_the_end_does_not_keep_the_tap_for_ever() {
     wait_for(&mut tap);
     assert!(started.elapsed() < LIMIT);
 }
+
+#[test]
+fn what_was_sent_to_a_server_that_hangs_is_recorded_while_it_hangs() {
+    let scratch = Scratch::new();
+    let mut tap = scratch.run_sh("sleep 1000").spawn().unwrap();
+    let mut stdin = tap.stdin.take().unwrap();
+    // More than the pipes hold, so that a write is stuck; and what came before is what one wants to see.
+    let line = [vec![b'h'; 20_000], vec![b'\n']].concat();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..100 {
+            if stdin.write_all(&line).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5)); // tidy: sleeps because quiet spells are what is tested.
+        }
+    });
+    wait_until("more is recorded than the server's pipe holds", || {
+        scratch.db().exists() && talk(scratch.tap(["ls", "--json"]), b"").stdout.len() > 10 && scratch.recorded("server").len() > 70_000
+    });
+    tap.kill().unwrap();
+    wait_for(&mut tap);
+    writer.join().unwrap();
+}
+
+#[test]
+fn a_host_that_reads_slowly_gets_all_of_it_after_the_server_has_ended() {
+    let scratch = Scratch::new();
+    let script = "head -c 1500000 /dev/zero | tr '\\0' e >&2; head -c 120000 /dev/zero | tr '\\0' o";
+    let mut tap = scratch.run_sh(script).spawn().unwrap();
+    let slowly = |mut stream: Box<dyn Read + Send>, part: usize| {
+        std::thread::spawn(move || {
+            let (mut n_bytes, mut buffer) = (0, vec![0; part]);
+            loop {
+                match stream.read(&mut buffer).unwrap() {
+                    0 => return n_bytes,
+                    n => n_bytes += n,
+                }
+                std::thread::sleep(Duration::from_millis(20)); // tidy: sleeps because a slow reader is what is tested.
+            }
+        })
+    };
+    let stderr = slowly(Box::new(tap.stderr.take().unwrap()), 16_000);
+    let stdout = slowly(Box::new(tap.stdout.take().unwrap()), 2_000);
+    assert_eq!(stderr.join().unwrap(), 1_500_000);
+    assert_eq!(stdout.join().unwrap(), 120_000);
+    assert!(wait_for(&mut tap).success());
+}
+
+#[test]
+fn a_host_that_blocks_all_signals_does_not_make_the_tap_wait_for_a_grandchild() {
+    use std::os::unix::process::CommandExt;
+    let scratch = Scratch::new();
+    let mut command = scratch.run_sh("sleep 30 & exit 0");
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(nix::sys::signal::SigSet::all().thread_block()?));
+    }
+    let started = Instant::now();
+    assert!(talk(command, b"").status.success());
+    assert!(started.elapsed() < Duration::from_secs(20));
+}

@@ -157,3 +157,41 @@ fn what_the_server_ignores_and_blocks_is_what_the_host_gave_it() {
     let ignored = bare.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "SIGHUP is: {bare}");
 }
+
+#[test]
+fn signals_to_the_group_that_come_close_together_are_still_told_from_ours() {
+    let scratch = Scratch::new();
+    let mut server = Server::start(&scratch, COUNTING);
+    let group = nix::unistd::Pid::from_raw(i32::try_from(server.tap.id()).unwrap());
+    let mut counts = std::collections::BTreeMap::new();
+    for _ in 0..30 {
+        for signal in [nix::sys::signal::Signal::SIGHUP, nix::sys::signal::Signal::SIGUSR2] {
+            nix::sys::signal::killpg(group, signal).unwrap();
+        }
+        // Both of this round, in any order; one that was passed on as well would come before the last of them.
+        for _ in 0..2 {
+            *counts.entry(server.line()).or_insert(0) += 1;
+        }
+    }
+    server.send("USR1", false);
+    assert_eq!(server.line(), "got USR1");
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("got HUP".to_string(), 30), ("got USR2".to_string(), 30)]);
+    server.stdin.write_all(b"quit\n").unwrap();
+    assert_eq!(wait_for(&mut server.tap).code(), Some(7));
+}
+
+#[test]
+fn a_signal_that_the_kernel_sends_to_the_tap_alone_reaches_the_server() {
+    let scratch = Scratch::new();
+    let mut command = scratch.run(["sleep", "1000"]);
+    // An alarm outlives exec, so it rings in the tap, as it would have rung in the server.
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            nix::unistd::alarm::set(1);
+            Ok(())
+        });
+    }
+    let mut tap = command.spawn().unwrap();
+    assert_eq!(wait_for(&mut tap).signal(), Some(14));
+}

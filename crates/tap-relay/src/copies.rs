@@ -66,14 +66,6 @@ pub struct Taken {
     pub closed: bool,
 }
 
-/// Whether the taker should be woken, once the bytes are on their way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Wake {
-    Yes,
-    No,
-}
-
 impl Copies {
     /// A queue that holds at most about `limit_bytes`, and asks to be emptied early at `urgent_bytes`.
     #[must_use]
@@ -86,7 +78,7 @@ impl Copies {
     }
 
     /// Leaves a copy of what a read returned. Never waits for the taker and never fails.
-    pub(crate) fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) -> Wake {
+    pub(crate) fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) {
         let mut state = self.state();
         if state.held_bytes() + bytes.len() <= self.limit_bytes {
             state.write_gaps(at_ns, &self.clock);
@@ -96,19 +88,21 @@ impl Copies {
             state.lost[usize::from(stream.code())] += bytes.len() as u64;
             state.lost_bytes += bytes.len() as u64;
         }
-        self.added(state, at_ns)
+        self.added(state, at_ns);
     }
 
     /// Leaves word that a stream ended. There is always room for that.
-    pub(crate) fn end(&self, stream: Stream, at_ns: u64) -> Wake {
+    pub(crate) fn end(&self, stream: Stream, at_ns: u64) {
         let mut state = self.state();
         state.write_gaps(at_ns, &self.clock);
         let wall_ns = self.wall_if_first(&state.open, at_ns);
         state.open.push_end(stream, at_ns, wall_ns);
-        self.added(state, at_ns)
+        self.added(state, at_ns);
     }
 
-    fn added(&self, mut state: MutexGuard<'_, State>, at_ns: u64) -> Wake {
+    /// Wakes the taker if that is of use. Not later, once the bytes are on their way: a write may block for as long as it
+    /// likes, and what led to that is what people want to see recorded.
+    fn added(&self, mut state: MutexGuard<'_, State>, at_ns: u64) {
         state.newest_ns = at_ns;
         if state.open.weight() >= SEGMENT_BYTES {
             state.seal();
@@ -116,17 +110,11 @@ impl Copies {
         match state.taker {
             Taker::Idle => {}
             Taker::Gathering if state.held_bytes() >= self.urgent_bytes => {}
-            Taker::Gathering | Taker::Away => return Wake::No,
+            Taker::Gathering | Taker::Away => return,
         }
         state.taker = Taker::Away;
-        Wake::Yes
-    }
-
-    /// Wakes the taker. Apart from [`offer`](Self::offer) so that the bytes go on first.
-    pub(crate) fn wake(&self, wake: Wake) {
-        if wake == Wake::Yes {
-            self.woken.notify_all();
-        }
+        drop(state);
+        self.woken.notify_all();
     }
 
     /// A segment's wall clock is that of its first piece; asking for it is left out for the others.
@@ -170,15 +158,18 @@ impl Copies {
     }
 
     /// Gives back segments that are no longer needed, for their memory.
-    pub fn give_back(&self, segments: impl IntoIterator<Item = Segment>) {
+    pub fn give_back(&self, segments: Vec<Segment>) {
+        // What is not kept is freed when the lock is free again, for that takes a while.
+        let mut segments = segments.into_iter();
         let mut state = self.state();
-        for mut segment in segments {
-            if state.spare.len() >= SPARE_SEGMENTS {
+        while state.spare.len() < SPARE_SEGMENTS {
+            let Some(mut segment) = segments.next() else {
                 break;
-            }
+            };
             segment.clear();
             state.spare.push(segment);
         }
+        drop(state);
     }
 
     fn wait<'a>(
@@ -263,7 +254,7 @@ mod tests {
             let mut passed = [vec![], vec![], vec![]];
             let mut taken = vec![];
             for (at_ns, (code, bytes, take)) in steps.iter().enumerate() {
-                let _ = copies.offer(Stream::from_code(*code).unwrap(), at_ns as u64, bytes);
+                copies.offer(Stream::from_code(*code).unwrap(), at_ns as u64, bytes);
                 passed[usize::from(*code)].extend_from_slice(bytes);
                 if *take {
                     taken.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
@@ -282,10 +273,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_a_gap_and_later_copies_are_kept_again() {
         let copies = Copies::new(Clock::start(), 20, 20);
-        let _ = copies.offer(Stream::ToServer, 1, b"0123456789");
-        let _ = copies.offer(Stream::ToServer, 2, b"abcdefghij");
+        copies.offer(Stream::ToServer, 1, b"0123456789");
+        copies.offer(Stream::ToServer, 2, b"abcdefghij");
         let mut segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
-        let _ = copies.offer(Stream::ToServer, 3, b"x");
+        copies.offer(Stream::ToServer, 3, b"x");
         segments.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
         let kept: Vec<u8> = streams(&segments)[0].iter().map(|byte| byte.unwrap_or(b'.')).collect();
         assert_eq!(kept, b"0123456789..........x");
@@ -295,14 +286,15 @@ mod tests {
     fn wakes_an_idle_taker_at_once_and_a_gathering_one_only_when_it_is_urgent() {
         let copies = Copies::new(Clock::start(), 1000, 100);
         for (taker, n_bytes, expected) in [
-            (Taker::Away, 500, Wake::No),
-            (Taker::Idle, 1, Wake::Yes),
-            (Taker::Gathering, 1, Wake::No),
-            (Taker::Gathering, 200, Wake::Yes),
+            (Taker::Away, 500, Taker::Away),
+            (Taker::Idle, 1, Taker::Away),
+            (Taker::Gathering, 1, Taker::Gathering),
+            (Taker::Gathering, 200, Taker::Away),
         ] {
             let _ = copies.take(NOT_AT_ALL, NOT_AT_ALL);
             copies.state().taker = taker;
-            assert_eq!(copies.offer(Stream::ToClient, 0, &vec![0; n_bytes]), expected, "{taker:?} {n_bytes}");
+            copies.offer(Stream::ToClient, 0, &vec![0; n_bytes]);
+            assert_eq!(copies.state().taker, expected, "{taker:?} {n_bytes}");
         }
     }
 
@@ -321,8 +313,7 @@ mod tests {
             }
         });
         for number in 0..10_000u64 {
-            let wake = copies.offer(Stream::ToClient, number, &number.to_le_bytes());
-            copies.wake(wake);
+            copies.offer(Stream::ToClient, number, &number.to_le_bytes());
         }
         copies.close();
         let expected: Vec<Option<u8>> = (0..10_000u64).flat_map(u64::to_le_bytes).map(Some).collect();

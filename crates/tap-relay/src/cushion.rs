@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How much is written at a time, bytes: what a pipe takes in one piece.
+const PART_BYTES: usize = 4096;
+
 /// Bytes that were read and not yet written.
 #[derive(Debug)]
 pub(crate) struct Cushion {
@@ -20,6 +23,8 @@ struct State {
     waiting: VecDeque<u8>,
     /// Bytes that the writer took and has not finished writing.
     writing: bool,
+    /// How many parts were written.
+    n_parts: u64,
     ended: bool,
     reader_gone: bool,
 }
@@ -69,7 +74,13 @@ impl Cushion {
             state.writing = true;
             drop(state);
             self.changed.notify_all();
-            let written = write(&taken);
+            // In parts, so that it can be told whether the reader takes any.
+            let written = taken.chunks(PART_BYTES).try_for_each(|part| {
+                write(part)?;
+                self.state().n_parts += 1;
+                self.changed.notify_all();
+                Ok::<(), std::io::Error>(())
+            });
             state = self.state();
             state.writing = false;
             if written.is_err() {
@@ -83,12 +94,15 @@ impl Cushion {
         }
     }
 
-    /// Waits until all is written or nobody reads any more, for at most `limit`.
-    pub(crate) fn flush(&self, limit: Duration) {
-        let started = Instant::now();
+    /// Waits until all is written or nobody reads any more, as long as something is taken within every `patience`.
+    pub(crate) fn flush(&self, patience: Duration) {
         let mut state = self.state();
+        let (mut n_parts, mut taken) = (state.n_parts, Instant::now());
         while (state.writing || !state.waiting.is_empty()) && !state.reader_gone {
-            let Some(left) = limit.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) else {
+            if state.n_parts != n_parts {
+                (n_parts, taken) = (state.n_parts, Instant::now());
+            }
+            let Some(left) = patience.checked_sub(taken.elapsed()).filter(|left| !left.is_zero()) else {
                 return;
             };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

@@ -1,7 +1,7 @@
 //! The pump: one direction's loop. What one side wrote reaches the other side here, byte for byte, at once.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ pub(crate) const READ_BYTES: usize = 64 * 1024;
 /// After the server has ended, a pipe that some grandchild still holds counts as empty when it was quiet for so long.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// And whatever happens, its pipes are read no longer than this.
+/// And whatever happens, its pipes are read no longer than this, the time aside that the host takes for what it gets.
 const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 
 /// Whether the server has ended, so that what is left in its pipes is all that will come from it.
@@ -47,12 +47,12 @@ impl Pump<'_> {
     /// somebody else still holds it open, is quiet.
     ///
     /// The copy is offered between the read and the write: after the write a quick answer could be queued before its
-    /// question. The recorder is woken after the write, so that this costs the bytes no time.
-    pub(crate) fn run(&self, source: &OwnedFd, mut write: impl FnMut(&[u8]) -> io::Result<()>) {
+    /// question.
+    pub(crate) fn run(&self, source: impl AsFd, mut write: impl FnMut(&[u8]) -> io::Result<()>) {
         let mut buffer = vec![0; READ_BYTES];
-        let mut drain = None;
+        let mut drain: Option<Drain> = None;
         loop {
-            if self.server_ended.get() && !more_to_drain(source, &mut drain) {
+            if self.server_ended.get() && !drain.get_or_insert_with(Drain::begin).has_more(source.as_fd()) {
                 return;
             }
             let n_bytes = match read_some(source.as_fd(), &mut buffer) {
@@ -64,32 +64,47 @@ impl Pump<'_> {
             let at_ns = self.clock.at_ns();
             let bytes = buffer.get(..n_bytes).unwrap_or_default();
             if bytes.is_empty() {
-                self.copies.wake(self.copies.end(self.stream, at_ns));
+                self.copies.end(self.stream, at_ns);
                 return;
             }
-            let wake = self.copies.offer(self.stream, at_ns, bytes);
-            let written = write(bytes);
-            self.copies.wake(wake);
-            if written.is_err() {
+            self.copies.offer(self.stream, at_ns, bytes);
+            let began = Instant::now();
+            if write(bytes).is_err() {
                 return;
+            }
+            if let Some(drain) = &mut drain {
+                // A host that takes its time does not use up the server's.
+                drain.written += began.elapsed();
             }
         }
     }
 }
 
-/// Whether a pipe of a server that has ended should be read once more.
-fn more_to_drain(source: &OwnedFd, since: &mut Option<Instant>) -> bool {
-    let since = since.get_or_insert_with(Instant::now);
-    let quiet = Instant::now();
-    while since.elapsed() < LONGEST_DRAIN {
-        // An interruption ends one wait early, not the draining.
-        let left = QUIET.saturating_sub(quiet.elapsed());
-        match is_ready(source.as_fd(), left) {
-            Ok(true) => return true,
-            Ok(false) if left.is_zero() => return false,
-            Ok(false) => {}
-            Err(_) => return false,
-        }
+/// The reading of what a server that has ended left in a pipe.
+struct Drain {
+    began: Instant,
+    /// How much of the time since was spent in writing.
+    written: Duration,
+}
+
+impl Drain {
+    fn begin() -> Self {
+        Self { began: Instant::now(), written: Duration::ZERO }
     }
-    false
+
+    /// Whether the pipe should be read once more.
+    fn has_more(&self, source: BorrowedFd<'_>) -> bool {
+        let quiet = Instant::now();
+        while self.began.elapsed().saturating_sub(self.written) < LONGEST_DRAIN {
+            // An interruption ends one wait early, not the draining.
+            let left = QUIET.saturating_sub(quiet.elapsed());
+            match is_ready(source, left) {
+                Ok(true) => return true,
+                Ok(false) if left.is_zero() => return false,
+                Ok(false) => {}
+                Err(_) => return false,
+            }
+        }
+        false
+    }
 }

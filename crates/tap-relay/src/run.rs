@@ -20,7 +20,7 @@ use crate::pump::{Pump, ServerEnded};
 /// How much stderr may wait for a host that does not read it, before the server has to wait as it would without a tap.
 const STDERR_CUSHION_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long a host that does not read stderr can delay the end of the tap.
+/// How long a host that takes not one byte of stderr can delay the end of the tap.
 const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a server that has ended waits for a host that takes not one byte of what is left for it. Every host known
@@ -50,8 +50,11 @@ pub fn relay(server: ServerProcess, clock: Clock, copies: &Arc<Copies>) -> io::R
 
     let stdin = server.stdin;
     start(side(Stream::ToServer), move |pump| {
-        let source = take_standard(0)?;
-        pump.run(&source, |bytes| write_all(&stdin, bytes));
+        match take_standard(0) {
+            Ok(source) => pump.run(&source, |bytes| write_all(&stdin, bytes)),
+            // Where there is no `/dev/null`: only, the host is not told when the server stops reading.
+            Err(_) => pump.run(standard(0), |bytes| write_all(&stdin, bytes)),
+        }
         // Both ends are closed here: the server sees the end of its input, or the host that nobody reads.
         Ok(())
     })?;

@@ -142,10 +142,10 @@ impl Cutter {
         self.position.next_segment
     }
 
-    /// Where the cutter stands. Not to be asked while it still repeats what it saw before it was resumed.
+    /// Where the cutter stands. While it still repeats what was seen before it was resumed, that is where it was resumed.
     #[must_use]
     pub fn position(&self) -> Position {
-        self.position
+        Position { next_segment: self.position.next_segment.max(self.resumed_at), ..self.position }
     }
 
     /// Takes the next segment and hands what is in it to `sink`, in order.
@@ -162,6 +162,9 @@ impl Cutter {
         for piece in segment {
             let piece = piece?;
             let (Piece::Chunk { at_ns, .. } | Piece::Gap { at_ns, .. } | Piece::End { at_ns, .. }) = piece;
+            // Two pumps take the clock before they take the lock. A segment sets that right among its own pieces, but its
+            // first one may still be a little older than the last one of the segment before.
+            let at_ns = at_ns.max(self.position.newest.at_ns);
             let wall_ns = segment.wall_ns.saturating_add(at_ns - segment.at_ns);
             self.position.newest = Moment { at_ns, wall_ns };
             match piece {
@@ -174,7 +177,7 @@ impl Cutter {
                     self.emit(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
                     self.position.torn[usize::from(stream.code())] = true;
                 }
-                Piece::End { stream, at_ns } => {
+                Piece::End { stream, .. } => {
                     self.complete(stream, FrameEnd::StreamEnd, sink);
                     sink(Cut::End { stream, at_ns });
                 }
@@ -267,3 +270,6 @@ impl Cutter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

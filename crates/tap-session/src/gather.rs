@@ -91,3 +91,6 @@ pub fn segments_of<E>(
         (!segment.is_empty()).then_some(Ok(segment))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ mod cut;
 mod gather;
 mod observer;
 mod row;
+#[cfg(test)]
+mod traffic;
 
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use gather::{Gatherer, Recorded, segments_of};

@@ -390,3 +390,6 @@ fn take(
 fn scanner_of(scanners: &mut [Scanner; 2], stream: Stream) -> Option<&mut Scanner> {
     scanners.get_mut(usize::from(stream.code()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,19 +7,18 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
-use serde_json::{Value, json};
-use tap_frame::{Direction, Origin, Segment, Stream};
+use tap_frame::{Direction, Origin, Stream};
 use tap_jsonrpc::RawId;
 use tap_session::{
-    At, Event, FrameEnd, FrameHead, Identity, MessageRow, Moment, Observer, OpenFrame, Place, Position, Reading,
-    RowKind, Status, WaitingRequest,
+    At, Event, FrameHead, Identity, MessageRow, Observer, Position, Reading, RowKind, Status, WaitingRequest,
 };
 
 use crate::error::StoreError;
+use crate::stored::{end_code, position_from_text, position_to_text, segment_from};
 use crate::writer::{signed, unsigned};
 
 /// Counts the changes of `derived.sql` and of the code that fills it.
-const DERIVED_VERSION: i64 = 1;
+const DERIVED_VERSION: i64 = 2;
 
 const DERIVED_TABLES: &str = include_str!("derived.sql");
 
@@ -44,6 +43,10 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
         return Ok(());
     }
     if !writable || found.is_some_and(|found| found > DERIVED_VERSION) {
+        let there = "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'digest'";
+        if connection.query_row(there, [], |row| row.get::<_, i64>(0)).map_err(failed)? > 0 {
+            return Ok(());
+        }
         connection.pragma_update(None, "temp_store", "memory").map_err(failed)?;
         let tables = DERIVED_TABLES.replace("{schema}", "temp");
         connection.execute_batch(&tables).map_err(failed)?;
@@ -406,7 +409,7 @@ fn stored_position(connection: &Connection, session: i64) -> rusqlite::Result<St
 fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {
     let mut select = connection.prepare_cached(
         "SELECT seq, member, at_ns, stream, raw_id, method, target FROM message
-         WHERE session = ? AND kind = 1 AND pair_seq IS NULL ORDER BY seq, member",
+         WHERE session = ? AND kind = 1 AND pair_seq IS NULL AND raw_id IS NOT NULL ORDER BY seq, member",
     )?;
     let found = select.query_map([session], |row| {
         Ok(WaitingRequest {
@@ -421,81 +424,5 @@ fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<Waitin
     found.collect()
 }
 
-pub(crate) fn segment_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Segment)> {
-    let number = unsigned(row.get(0)?);
-    Ok((number, Segment::from_stored(unsigned(row.get(1)?), unsigned(row.get(2)?), row.get(3)?, row.get(4)?)))
-}
-
-fn end_code(end: FrameEnd) -> u8 {
-    match end {
-        FrameEnd::Newline => 0,
-        FrameEnd::StreamEnd => 1,
-        FrameEnd::Gap => 2,
-        FrameEnd::TooLong => 3,
-        FrameEnd::RecordingEnd => 4,
-    }
-}
-
-pub(crate) fn end_from_code(code: u8) -> FrameEnd {
-    match code {
-        0 => FrameEnd::Newline,
-        1 => FrameEnd::StreamEnd,
-        2 => FrameEnd::Gap,
-        3 => FrameEnd::TooLong,
-        _ => FrameEnd::RecordingEnd,
-    }
-}
-
-fn position_to_text(position: &Position) -> String {
-    let open: serde_json::Map<String, Value> = Stream::ALL
-        .iter()
-        .filter_map(|stream| {
-            let open = position.open[usize::from(stream.code())]?;
-            let value = json!([open.start.segment, open.start.offset, open.length]);
-            Some((stream.code().to_string(), value))
-        })
-        .collect();
-    let newest = json!([position.newest.at_ns, position.newest.wall_ns]);
-    let (frames, next) = (position.n_frames, position.next_segment);
-    json!({ "frames": frames, "next": next, "open": open, "torn": position.torn, "newest": newest }).to_string()
-}
-
-fn position_from_text(text: &str) -> Option<Position> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let newest = Moment { at_ns: value["newest"][0].as_u64()?, wall_ns: value["newest"][1].as_u64()? };
-    let (n_frames, next_segment) = (value["frames"].as_u64()?, value["next"].as_u64()?);
-    let mut position = Position { n_frames, next_segment, newest, ..Position::default() };
-    for stream in Stream::ALL {
-        let index = usize::from(stream.code());
-        position.torn[index] = value["torn"][index].as_bool()?;
-        if let Some(open) = value["open"].get(stream.code().to_string()) {
-            position.open[index] = Some(OpenFrame {
-                start: Place { segment: open[0].as_u64()?, offset: open[1].as_u64()? },
-                length: open[2].as_u64()?,
-            });
-        }
-    }
-    Some(position)
-}
-
-/// A row as it is read back.
-pub(crate) fn row_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<MessageRow> {
-    let pair_seq: Option<i64> = row.get("pair_seq")?;
-    let pair_member: Option<i64> = row.get("pair_member")?;
-    Ok(MessageRow {
-        at: At { seq: unsigned(row.get("seq")?), member: unsigned(row.get("member")?) },
-        wall_ns: unsigned(row.get("wall_ns")?),
-        at_ns: unsigned(row.get("at_ns")?),
-        stream: Stream::from_code(row.get("stream")?).unwrap_or(Stream::Stderr),
-        kind: RowKind::from_code(row.get("kind")?).unwrap_or(RowKind::NotJson),
-        raw_id: row.get::<_, Option<Vec<u8>>>("raw_id")?.map(|token| RawId::from_token(&token)),
-        method: row.get("method")?,
-        target: row.get("target")?,
-        status: row.get::<_, Option<u8>>("status")?.and_then(Status::from_code),
-        error_code: row.get("error_code")?,
-        pair: pair_seq.map(|seq| At { seq: unsigned(seq), member: unsigned(pair_member.unwrap_or(0)) }),
-        latency_ns: row.get::<_, Option<i64>>("latency_ns")?.map(unsigned),
-        lost_bytes: row.get::<_, Option<i64>>("lost_bytes")?.map(unsigned),
-        notes: tap_jsonrpc::Notes::from_bits(row.get("notes")?),
-    })
-}
+#[cfg(test)]
+mod tests;

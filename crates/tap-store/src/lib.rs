@@ -13,7 +13,10 @@ mod reader;
 mod recorder;
 mod schema;
 mod spill;
+mod stored;
 mod text;
+#[cfg(test)]
+mod traffic;
 mod writer;
 
 pub use error::StoreError;

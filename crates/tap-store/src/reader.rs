@@ -10,14 +10,15 @@ use bytes::{Bytes, BytesMut};
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 use rusqlite::{Connection, OptionalExtension, params};
 use tap_frame::{Frame, Origin, Piece, Segment, Stream};
-use tap_session::{Cutter, FrameEnd, Gatherer, Identity, MessageRow, Place, Recorded, RowKind};
+use tap_session::{At, Cutter, FrameEnd, Gatherer, Identity, MessageRow, Place, Recorded, RowKind};
 
-use crate::derive::{Deriver, Step, end_from_code, prepare, row_from, segment_from};
+use crate::derive::{Deriver, Step, prepare};
 use crate::error::StoreError;
-use crate::schema::{CHECKPOINT_BYTES, checkpoint, log_bytes, open_for_reading, open_for_writing};
+use crate::schema::{open_for_reading, open_for_writing};
 use crate::spill::adopt;
+use crate::stored::{listed_from, segment_from, session_from};
 use crate::writer::{
-    EndReason, Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
+    Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
 };
 
 /// How long a reader waits for a writer before it says that the database is locked.
@@ -88,6 +89,8 @@ pub enum ListKind {
 pub enum Part {
     /// The first ones of those from this number on.
     From(u64),
+    /// The first ones of those behind this row.
+    After(At),
     /// The last ones of those up to this number, in rising order.
     UpTo(u64),
 }
@@ -128,10 +131,6 @@ impl Store {
                 Err(StoreError::DiskFull { .. } | StoreError::NotWritable { .. }) => writable = false,
                 Err(error) => return Err(error),
             }
-        }
-        if writable && CHECKPOINT_BYTES < log_bytes(path) {
-            // Taken over from spill files, or left by taps that ended in the middle of much traffic.
-            let _ = checkpoint(&connection, "PASSIVE");
         }
         Self::with(connection, path, writable)
     }
@@ -203,7 +202,7 @@ impl Store {
     }
 
     /// Works out what a session's newest frames meant. `progress` is told the share that is done, from 0 to 1, now and
-    /// then; a million messages take about a second the first time, and nothing afterwards.
+    /// then; a million messages take about two seconds the first time, and nothing afterwards.
     ///
     /// # Errors
     ///
@@ -259,23 +258,24 @@ impl Store {
     pub fn list(&self, session: SessionId, kind: ListKind, part: Part, limit: u64) -> Result<Vec<Listed>, StoreError> {
         let connection = self.connection.borrow();
         let (bound, order, edge) = match part {
-            Part::From(seq) => (">=", "ASC", seq),
-            Part::UpTo(seq) => ("<=", "DESC", seq),
+            Part::From(seq) => (">=", "ASC", At { seq, member: 0 }),
+            Part::After(at) => (">", "ASC", at),
+            Part::UpTo(seq) => ("<=", "DESC", At { seq, member: u64::MAX }),
         };
         let filter = match kind {
-            ListKind::Calls => "AND message.kind IN (1, 6, 7, 10)",
+            ListKind::Calls => "AND (message.kind = 1 OR message.kind = 6 OR message.kind = 7 OR message.kind = 10)",
             ListKind::Frames => "",
         };
         let statement = format!(
             "SELECT message.*, answer.length AS answer_length FROM message
              LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
                  AND answer.seq = message.pair_seq AND answer.member = message.pair_member
-             WHERE message.session = ? AND message.seq {bound} ? {filter}
+             WHERE message.session = ? AND (message.seq, message.member) {bound} (?, ?) {filter}
              ORDER BY message.seq {order}, message.member {order} LIMIT ?"
         );
         let read = || -> rusqlite::Result<Vec<Listed>> {
             let mut select = connection.prepare_cached(&statement)?;
-            let found = select.query_map(params![session.0, signed(edge), signed(limit)], listed_from)?;
+            let found = select.query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], listed_from)?;
             found.collect()
         };
         let mut rows = read().map_err(|source| self.sort(source))?;
@@ -308,7 +308,7 @@ impl Store {
     /// # Errors
     ///
     /// When the database cannot be read.
-    pub fn row(&self, session: SessionId, at: tap_session::At) -> Result<Option<Listed>, StoreError> {
+    pub fn row(&self, session: SessionId, at: At) -> Result<Option<Listed>, StoreError> {
         let rows = self.list(session, ListKind::Frames, Part::From(at.seq), at.member.saturating_add(1))?;
         Ok(rows.into_iter().find(|listed| listed.row.at == at))
     }
@@ -479,59 +479,5 @@ impl Store {
     }
 }
 
-fn listed_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Listed> {
-    Ok(Listed {
-        row: row_from(row)?,
-        length: unsigned(row.get("length")?),
-        answer_length: row.get::<_, Option<i64>>("answer_length")?.map(unsigned),
-        frame_end: end_from_code(row.get("frame_end")?),
-    })
-}
-
-fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusqlite::Result<Session> {
-    let number = |name| -> rusqlite::Result<u64> { Ok(row.get::<_, Option<i64>>(name)?.map_or(0, unsigned)) };
-    let texts = |name| -> rusqlite::Result<Vec<String>> {
-        Ok(serde_json::from_str(&row.get::<_, String>(name)?).unwrap_or_default())
-    };
-    let id = row.get("id")?;
-    let code: i32 = row.get::<_, Option<i32>>("end_code")?.unwrap_or(0);
-    let reason = match row.get::<_, Option<String>>("end_reason")?.as_deref() {
-        Some("exited") => Some(EndReason::Exited(code)),
-        Some("killed") => Some(EndReason::Killed(code)),
-        Some("not started") => {
-            Some(EndReason::NotStarted(row.get::<_, Option<String>>("end_text")?.unwrap_or_default()))
-        }
-        _ => None,
-    };
-    let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
-    let lost_bytes = number("lost_bytes")?;
-    Ok(Session {
-        id: SessionId(id),
-        start: SessionStart {
-            uuid: row.get("uuid")?,
-            name: row.get("name")?,
-            command: texts("command")?,
-            folder: row.get("folder")?,
-            environment: texts("environment")?,
-            recorded_by: row.get("recorded_by")?,
-            tap_pid: row.get("tap_pid")?,
-            server_pid: row.get("server_pid")?,
-            opened_unix_ns: number("opened_unix_ns")?,
-        },
-        live: closed_at_ns.is_none() && liveness.is_live(id),
-        end: closed_at_ns.map(|at_ns| SessionEnd { at_ns: unsigned(at_ns), reason, lost_bytes }),
-        digest: Digest {
-            n_frames: number("n_frames")?,
-            n_messages: number("n_messages")?,
-            n_calls: number("n_calls")?,
-            n_errors: number("n_errors")?,
-            n_bytes: number("n_bytes")?,
-            newest_at_ns: number("newest_at_ns")?,
-            identity: Identity {
-                client: row.get("client")?,
-                server: row.get("server")?,
-                revision: row.get("revision")?,
-            },
-        },
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -9,10 +9,10 @@
 //!
 //! Each of these is told once. The session is marked: `lost_bytes` counts what became a gap.
 
+mod target;
+
 use std::collections::VecDeque;
-use std::fs::DirBuilder;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +25,7 @@ use crate::error::StoreError;
 use crate::schema::{CHECKPOINT_BYTES, checkpoint, log_bytes, open_for_writing};
 use crate::spill::Spill;
 use crate::writer::{SessionEnd, SessionStart, Writer};
+use target::{Target, temporary_folder};
 
 /// How long one attempt waits for another writer. Short, because copies have to be looked after in between.
 const ATTEMPT: Duration = Duration::from_millis(50);
@@ -78,16 +79,6 @@ pub struct Recorder {
     emptied: Vec<Segment>,
     written_since_checkpoint: u64,
     checkpointing: Arc<AtomicBool>,
-}
-
-/// Where the session is recorded to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Target {
-    Given(PathBuf),
-    Beside(PathBuf),
-    Temporary(PathBuf),
-    /// No place was found.
-    Nowhere,
 }
 
 /// What keeps copies from getting into the database at the moment.
@@ -192,10 +183,10 @@ impl Recorder {
             }
             std::thread::sleep(pause); // tidy: sleeps because of the lock, see above.
         }
+        end.lost_bytes += self.lost_bytes;
         if self.is_behind() && self.target != Target::Nowhere && !self.leave_spill(&end) {
             return;
         }
-        end.lost_bytes += self.lost_bytes;
         let Some(writer) = &mut self.writer else {
             return;
         };
@@ -289,7 +280,10 @@ impl Recorder {
                     self.take_trouble(error);
                     return false;
                 }
-                Err(error) => self.move_on(&error),
+                Err(error) => {
+                    self.move_on(&error);
+                    self.take_spill_along();
+                }
             }
         }
         false
@@ -304,6 +298,7 @@ impl Recorder {
                 self.writer = None;
                 self.deriver = None;
                 self.prepared = false;
+                self.begin_anew();
                 self.move_on(&other);
                 return;
             }
@@ -332,19 +327,33 @@ impl Recorder {
             },
             Target::Temporary(_) | Target::Nowhere => Target::Nowhere,
         };
-        // The session begins anew there, with what is not in the old place. A spill file stays with that.
-        self.spill = None;
-        self.next_number = 0;
-        for (number, _) in &mut self.backlog {
-            *number = self.next_number;
-            self.next_number += 1;
-        }
         match (self.target.path(), &self.target) {
             (Some(path), Target::Beside(_)) => {
                 (self.tell)(format!("{error}; this session is recorded to {} instead", path.display()));
             }
             (Some(path), _) => (self.tell)(format!("{error}; trying {}", path.display())),
             (None, _) => (self.tell)(format!("{error}; traffic goes on, but this session is not recorded")),
+        }
+    }
+
+    /// Has the session begin anew in the next place, with what is not in the old one. A spill file stays with that.
+    fn begin_anew(&mut self) {
+        self.spill = None;
+        self.next_number = 0;
+        for (number, _) in &mut self.backlog {
+            *number = self.next_number;
+            self.next_number += 1;
+        }
+    }
+
+    /// Moves the spill file to where the session will be recorded, when nothing of it is in the old place but that.
+    fn take_spill_along(&mut self) {
+        let (Some(spill), Some(path)) = (self.spill.take(), self.target.path()) else {
+            return;
+        };
+        match spill.move_beside(path, &self.start) {
+            Ok(spill) => self.spill = Some(spill),
+            Err(_) => self.begin_anew(),
         }
     }
 
@@ -376,7 +385,7 @@ impl Recorder {
 
     /// Replaces the backlog by a note of how much it was.
     fn lose_backlog(&mut self) {
-        let mut lost = [0u64; 3];
+        let (mut lost, mut ended) = ([0u64; 3], [false; 3]);
         let mut gap = Segment::default();
         let Some((first, _)) = self.backlog.front() else {
             return;
@@ -392,7 +401,7 @@ impl Recorder {
                         self.lost_bytes += bytes.len() as u64;
                     }
                     Piece::Gap { stream, n_bytes, .. } => lost[usize::from(stream.code())] += n_bytes,
-                    Piece::End { .. } => {}
+                    Piece::End { stream, .. } => ended[usize::from(stream.code())] = true,
                 }
             }
             self.emptied.push(segment);
@@ -401,6 +410,9 @@ impl Recorder {
             let n_bytes = lost[usize::from(stream.code())];
             if n_bytes > 0 {
                 gap.push_gap(stream, at_ns, wall_ns, n_bytes);
+            }
+            if ended[usize::from(stream.code())] {
+                gap.push_end(stream, at_ns, wall_ns);
             }
         }
         self.backlog_bytes = gap.weight();
@@ -453,26 +465,5 @@ impl Recorder {
     }
 }
 
-impl Target {
-    fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Given(path) | Self::Beside(path) | Self::Temporary(path) => Some(path),
-            Self::Nowhere => None,
-        }
-    }
-}
-
-/// A private folder of this user's in the system's temporary folder. Not one that somebody else made to look like it.
-fn temporary_folder() -> std::io::Result<PathBuf> {
-    let user = nix::unistd::getuid();
-    let folder = std::env::temp_dir().join(format!("mcp-tap-{user}"));
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = std::fs::symlink_metadata(&folder)?;
-    match found.is_dir() && found.uid() == user.as_raw() && found.mode() & 0o077 == 0 {
-        true => Ok(folder),
-        false => Err(std::io::ErrorKind::PermissionDenied.into()),
-    }
-}
+#[cfg(test)]
+mod tests;

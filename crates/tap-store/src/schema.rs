@@ -50,6 +50,10 @@ pub(crate) fn open_for_writing(path: &Path, patience: Duration) -> Result<Connec
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(patience).map_err(failed)?;
     check(&connection, path)?;
+    if connection.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
+        // SQLite opens a file that may not be written for reading, and says so only when somebody writes.
+        return Err(StoreError::NotWritable { path: path.into(), detail: "it is read-only".into() });
+    }
     if journal_mode(&connection).map_err(failed)? != "wal" {
         // Only on a new file; needs the file for itself for a moment, so it may find it locked.
         connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
@@ -72,7 +76,13 @@ pub(crate) fn open_for_reading(path: &Path, patience: Duration) -> Result<(Conne
         return Err(StoreError::Missing { path: path.into() });
     }
     match open_for_writing(path, patience) {
-        Ok(connection) => Ok((connection, true)),
+        Ok(connection) => {
+            // The last one who leaves moves the log into the database, which makes the next opening cheap: a log that is
+            // left has to be read whole. A tap does not, for its host waits; a reader has the time.
+            let leave = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+            leave.map_err(|source| StoreError::sqlite(path, source))?;
+            Ok((connection, true))
+        }
         Err(StoreError::NotWritable { .. } | StoreError::Locked { .. } | StoreError::DiskFull { .. }) => {
             let connection = open_read_only(path)?;
             connection.busy_timeout(patience).map_err(|source| StoreError::sqlite(path, source))?;
@@ -174,3 +184,6 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,6 +60,21 @@ impl Spill {
         Ok(Self { path, file, read_from: write_at, write_at })
     }
 
+    /// Moves the file beside another database.
+    pub(crate) fn move_beside(mut self, database: &Path, start: &SessionStart) -> std::io::Result<Self> {
+        let path = path_for(database, &start.uuid);
+        if std::fs::rename(&self.path, &path).is_err() {
+            // That is on another file system.
+            let mut file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+            file.try_lock()?;
+            self.file.seek(SeekFrom::Start(0))?;
+            std::io::copy(&mut self.file, &mut file)?;
+            let _ = std::fs::remove_file(&self.path);
+            self.file = file;
+        }
+        Ok(Self { path, ..self })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -231,8 +246,11 @@ fn adopt_file(connection: &mut Connection, database: &Path, path: &Path) -> Resu
         forget_derived(&transaction, session).map_err(failed)?;
         transaction.commit().map_err(failed)?;
     }
-    std::fs::remove_file(path).map_err(io)?;
-    Ok(true)
+    match std::fs::remove_file(path) {
+        // Another process took it over between our opening and locking it.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(error)),
+        _ => Ok(true),
+    }
 }
 
 fn session_of(connection: &Connection, start: &SessionStart) -> rusqlite::Result<i64> {
@@ -320,3 +338,6 @@ fn end_from_json(bytes: &[u8]) -> Option<SessionEnd> {
         .or_else(|| reason["not_started"].as_str().map(|text| EndReason::NotStarted(text.into())));
     Some(SessionEnd { at_ns: value["at_ns"].as_u64()?, lost_bytes: unsigned(value["lost_bytes"].as_i64()?), reason })
 }
+
+#[cfg(test)]
+mod tests;

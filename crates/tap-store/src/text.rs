@@ -202,10 +202,15 @@ struct Record<'a> {
     lost_bytes: u64,
 }
 
+/// All that is sure to be in a header of a format yet to come.
 #[derive(Deserialize)]
-struct Header {
+struct Format {
     #[serde(rename = "mcp-tap")]
     format: String,
+}
+
+#[derive(Deserialize)]
+struct Header {
     uuid: Option<String>,
     server: Option<String>,
     #[serde(default)]
@@ -231,7 +236,7 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     let mut lines = Lines { input, name, number: 0, line: Vec::new() };
     let header = lines.header()?;
     let uuid = match header.uuid {
-        Some(uuid) if !store.has(&uuid)? => uuid,
+        Some(uuid) if is_uuid(&uuid) && !store.has(&uuid)? => uuid,
         _ => other_uuid.into(),
     };
     let start = SessionStart {
@@ -251,6 +256,11 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     let session =
         store.put_in(&start, segments_of(start.opened_unix_ns, recorded), || found_cell.borrow_mut().end.take())?;
     Ok(Imported { session, uuid, n_frames: found.n_frames, n_unknown: found.n_unknown })
+}
+
+/// Whether a text could be one of our uuids. Anything else in its place would turn up in listings and file names.
+fn is_uuid(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
 struct Body {
@@ -298,10 +308,10 @@ impl<R: BufRead> Lines<'_, R> {
         if !self.advance()? {
             return Err(self.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"));
         }
-        let header: Header = serde_json::from_slice(&self.line)
-            .map_err(|error| self.wrong(format!("no recording of mcp-tap begins like this: {error}")))?;
-        match header.format.as_str() {
-            FORMAT => Ok(header),
+        let not_ours = |error| self.wrong(format!("no recording of mcp-tap begins like this: {error}"));
+        let Format { format } = serde_json::from_slice(&self.line).map_err(not_ours)?;
+        match format.as_str() {
+            FORMAT => serde_json::from_slice(&self.line).map_err(not_ours),
             other => Err(self.wrong(format!("the format is {other}, and this mcp-tap knows {FORMAT}: update mcp-tap"))),
         }
     }
@@ -394,3 +404,6 @@ fn nanoseconds(text: &str) -> Option<u64> {
     let nanos: u64 = format!("{fraction:0<9}").parse().ok()?;
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
+
+#[cfg(test)]
+mod tests;

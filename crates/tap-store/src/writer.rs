@@ -1,5 +1,6 @@
 //! One session's writing end of a database: what the recorder uses, and the importer.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -197,16 +198,28 @@ fn hold_alive(database: &Path, session: i64) -> Option<File> {
 
 /// Tells which sessions have a tap that is alive.
 #[derive(Debug)]
-pub(crate) struct Liveness(Option<File>);
+pub(crate) struct Liveness {
+    path: PathBuf,
+    /// Opened when it is there: the first tap of a database makes it.
+    file: OnceCell<File>,
+}
 
 impl Liveness {
     pub(crate) fn of(database: &Path) -> Self {
-        let path = alive_file(database);
-        Self(File::options().read(true).write(true).open(&path).or_else(|_| File::open(&path)).ok())
+        Self { path: alive_file(database), file: OnceCell::new() }
+    }
+
+    fn file(&self) -> Option<&File> {
+        if self.file.get().is_none() {
+            let path = &self.path;
+            let opened = File::options().read(true).write(true).open(path).or_else(|_| File::open(path));
+            let _ = self.file.set(opened.ok()?);
+        }
+        self.file.get()
     }
 
     pub(crate) fn is_live(&self, session: i64) -> bool {
-        let Some(file) = &self.0 else {
+        let Some(file) = self.file() else {
             return false;
         };
         let mut lock = byte_lock(session);

@@ -102,6 +102,10 @@ impl Interruptible {
         let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler does nothing, which is async-signal-safe.
         unsafe { sigaction(INTERRUPT, &action)? };
+        // The host may have given us a mask that blocks it; the server gets that mask, this thread does not need it.
+        let mut only = SigSet::empty();
+        only.add(INTERRUPT);
+        only.thread_unblock()?;
         Ok(Self(nix::sys::pthread::pthread_self()))
     }
 

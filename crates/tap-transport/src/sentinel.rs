@@ -19,6 +19,9 @@ use nix::unistd::{ForkResult, Pid, fork};
 /// How long to wait for an answer. It takes microseconds; only a stopped sentinel takes longer.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// An answer: the question's number, then the signals as bits.
+const ANSWER_BYTES: usize = 9;
+
 /// The descriptor that the socket has in the sentinel.
 const SOCKET: i32 = 3;
 
@@ -26,6 +29,10 @@ const SOCKET: i32 = 3;
 pub(crate) struct Sentinel {
     socket: UnixStream,
     pid: Pid,
+    /// The number of the newest question, so that an answer that came too late is not taken for one to the next.
+    question: u8,
+    /// Signals, as bits, that it got and that have not reached us yet.
+    got: u64,
 }
 
 impl Sentinel {
@@ -37,16 +44,33 @@ impl Sentinel {
         let parent = nix::unistd::getpid();
         // SAFETY: the process has one thread, so the child may do whatever the parent could.
         match unsafe { fork() }? {
-            ForkResult::Parent { child } => Ok(Self { socket: ours, pid: child }),
+            ForkResult::Parent { child } => Ok(Self { socket: ours, pid: child, question: 0, got: 0 }),
             ForkResult::Child => watch(its.as_raw_fd(), parent),
         }
     }
 
-    /// Whether the sentinel got that signal too. Forgets all that it got up to now.
+    /// Whether the sentinel got that signal too. Each one that it got is counted once.
     pub(crate) fn also_got(&mut self, number: i32) -> bool {
-        let mut answer = [0; 8];
-        let asked = self.socket.write_all(b"?").and_then(|()| self.socket.read_exact(&mut answer));
-        asked.is_ok() && u64::from_le_bytes(answer) & bit(number) != 0
+        // Unanswered, it may have got the signal or not; then it counts as sent to us alone.
+        let _ = self.ask();
+        let also = self.got & bit(number) != 0;
+        self.got &= !bit(number);
+        also
+    }
+
+    /// Has the sentinel tell what it got since it was asked last.
+    fn ask(&mut self) -> io::Result<()> {
+        self.question = self.question.wrapping_add(1);
+        self.socket.write_all(&[self.question])?;
+        loop {
+            let mut answer = [0; ANSWER_BYTES];
+            self.socket.read_exact(&mut answer)?;
+            let [to, signals @ ..] = answer;
+            self.got |= u64::from_le_bytes(signals);
+            if to == self.question {
+                return Ok(());
+            }
+        }
     }
 
     /// Ends the sentinel and waits until it is gone.
@@ -70,7 +94,12 @@ fn watch(socket: i32, parent: Pid) -> ! {
         }
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         for standard in 0..3 {
-            libc::dup2(null, standard);
+            // Whatever happens it must not hold the host's pipes open.
+            if null < 0 {
+                libc::close(standard);
+            } else {
+                libc::dup2(null, standard);
+            }
         }
         close_from(SOCKET + 1);
         #[cfg(target_os = "linux")]
@@ -91,8 +120,9 @@ fn watch(socket: i32, parent: Pid) -> ! {
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => continue,
                 _ => libc::_exit(0),
             }
-            let answer = take_pending().to_le_bytes();
-            if libc::write(SOCKET, answer.as_ptr().cast(), answer.len()) != 8 {
+            let mut answer = [question; ANSWER_BYTES];
+            answer[1..].copy_from_slice(&take_pending().to_le_bytes());
+            if libc::write(SOCKET, answer.as_ptr().cast(), ANSWER_BYTES) != ANSWER_BYTES as isize {
                 libc::_exit(0);
             }
         }

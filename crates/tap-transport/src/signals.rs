@@ -75,17 +75,12 @@ impl Signals {
         let Self { mut sentinel } = self;
         let (dismiss, dismissed) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
-            while let Some((number, terminal)) = next_signal() {
+            while let Some(number) = next_signal() {
                 if dismissed.try_recv().is_ok() {
                     break;
                 }
-                if terminal {
-                    // From the terminal driver: it went to the whole foreground group, the sentinel has it as well.
-                    if let Some(sentinel) = &mut sentinel {
-                        sentinel.also_got(number);
-                    }
-                    continue;
-                }
+                // A signal from the terminal goes to the whole group, and one from the kernel may be for us alone; the
+                // sentinel tells these apart like all others.
                 if !sentinel.as_mut().is_some_and(|sentinel| sentinel.also_got(number)) {
                     lifeline.send(number);
                 }
@@ -118,18 +113,14 @@ impl PassingOn {
     }
 }
 
-/// Waits for the next signal: its number, and whether a terminal sent it. `None` when waiting is not possible.
-fn next_signal() -> Option<(i32, bool)> {
+/// Waits for the next signal and gives its number. `None` when waiting is not possible.
+fn next_signal() -> Option<i32> {
     let set = passed_on();
     loop {
-        // SAFETY: sigwaitinfo reads an initialised set and writes to a local variable.
-        let (number, code) = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let number = libc::sigwaitinfo(&raw const set, &raw mut info);
-            (number, info.si_code)
-        };
+        // SAFETY: sigwaitinfo reads an initialised set, and is allowed to be given no place for what else is known.
+        let number = unsafe { libc::sigwaitinfo(&raw const set, std::ptr::null_mut()) };
         if number > 0 {
-            return Some((number, code == libc::SI_KERNEL));
+            return Some(number);
         }
         if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
             return None;

@@ -46,6 +46,13 @@ pub(crate) struct Global {
     pub(crate) quiet: bool,
 }
 
+impl Global {
+    /// The database that was named. An empty name is none: it is what an unset variable of a shell script becomes.
+    pub(crate) fn database(&self) -> Option<PathBuf> {
+        self.db.clone().filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     Auto,

@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use crate::arguments::{Global, When};
 
 /// What shows long output on a terminal when `PAGER` names nothing: goes away by itself when it fits on the screen.
-const PAGER: &str = "less -FRX";
+const PAGER: &str = "less";
+const PAGER_ARGUMENTS: [&str; 1] = ["-FRX"];
 
 /// Standard output, with what is known about it.
 pub(crate) struct Output {
@@ -36,9 +37,15 @@ impl Output {
     /// Output for a person to read at leisure: through a pager on a terminal.
     pub(crate) fn paged(global: &Global) -> Self {
         let wanted = io::stdout().is_terminal() && !global.no_pager && std::env::var_os("CI").is_none();
-        let command =
-            std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty()).unwrap_or_else(|| PAGER.into());
-        let started = wanted.then(|| Command::new("sh").args(["-c", &command]).stdin(Stdio::piped()).spawn());
+        let command = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+        let started = wanted.then(|| {
+            // The default one is started without a shell, so that it is noticed when it is not there.
+            let (program, arguments) = match &command {
+                Some(command) => ("sh", vec!["-c", command]),
+                None => (PAGER, PAGER_ARGUMENTS.to_vec()),
+            };
+            Command::new(program).args(arguments).stdin(Stdio::piped()).spawn()
+        });
         match started {
             Some(Ok(mut pager)) => match pager.stdin.take() {
                 Some(stdin) => Self::on(Box::new(stdin), Some(pager), global),

@@ -6,6 +6,7 @@ use tap_store::{SessionId, Store};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
+use crate::text::shown;
 
 /// Brings a session's lists up to date. On a terminal, says how far it is when there is much to do.
 pub(crate) fn catch_up(global: &Global, store: &Store, session: SessionId, name: &str) -> Result<(), Failure> {
@@ -14,7 +15,7 @@ pub(crate) fn catch_up(global: &Global, store: &Store, session: SessionId, name:
     store.catch_up(session, |share| {
         if talk {
             told = true;
-            let _ = write!(std::io::stderr(), "\rreading {name}: {:3.0} %", share * 100.0);
+            let _ = write!(std::io::stderr(), "\rreading {}: {:3.0} %", shown(name, false), share * 100.0);
         }
     })?;
     if told {

@@ -133,24 +133,29 @@ impl Found {
 
 /// The database that the command line, the environment, or the default names.
 pub(crate) fn database(global: &Global) -> Result<PathBuf, Failure> {
-    global.db.clone().map_or_else(default_database, Ok)
+    global.database().map_or_else(default_database, Ok)
 }
 
 impl Reference {
     /// Finds the session.
     pub(crate) fn resolve(&self, global: &Global) -> Result<Found, Failure> {
         let store = match &self.place {
+            // A server may be called like a file.
+            Place::File(path) if !path.exists() && path.components().count() == 1 => Store::open(&database(global)?)?,
             Place::File(path) if path.extension().is_some_and(|extension| extension == "db") => Store::open(path)?,
             Place::File(path) => read_text(path)?,
             Place::Last(_) | Place::Named(..) => Store::open(&database(global)?)?,
         };
         let sessions = store.sessions()?;
+        let named =
+            |name: &str, count: usize| sessions.iter().filter(|session| session.start.name == name).nth(count - 1);
         let found = match &self.place {
             Place::Last(count) => sessions.get(count - 1),
+            Place::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
             Place::File(_) => sessions.first(),
+            // A name may end like a count: `gpt4.1`.
             Place::Named(name, count) => {
-                let by_name = sessions.iter().filter(|session| session.start.name == *name).nth(count - 1);
-                by_name.or_else(|| by_id(&sessions, name))
+                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(&sessions, name))
             }
         };
         match found.cloned() {
@@ -166,6 +171,9 @@ impl Reference {
         }
         let count = |name: &str| sessions.iter().filter(|session| session.start.name == name).count();
         match &self.place {
+            Place::File(path) if !path.exists() => {
+                Failure::new(format!("there is no file {}, and no session of that name", path.display()))
+            }
             Place::Last(_) | Place::File(_) => {
                 Failure::new(format!("there is no session {}; there are {}", self.written, sessions.len()))
             }
@@ -210,10 +218,16 @@ pub(crate) fn new_uuid() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
 
-/// The shortest way to name each of these sessions, which are in the order in which the store lists them.
+/// A short way to name each of these sessions, which are in the order in which the store lists them.
 pub(crate) fn shortest(sessions: &[Session]) -> Vec<String> {
     let mut counts = std::collections::HashMap::new();
     let mut name = |session: &Session| {
+        let name = &session.start.name;
+        let known = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+        if !known || name.is_empty() || name == "last" {
+            // Its name would be read as something else.
+            return session.start.uuid.chars().take(8).collect();
+        }
         let count = counts.entry(session.start.name.clone()).and_modify(|count| *count += 1).or_insert(1);
         match *count {
             1 => session.start.name.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tap_frame::Direction;
-use tap_session::{FrameEnd, MessageRow, RowKind, Status};
+use tap_session::{At, FrameEnd, MessageRow, RowKind, Status};
 use tap_store::{ListKind, Listed, Part as StorePart};
 
 use crate::arguments::{Global, Log};
@@ -41,7 +41,7 @@ pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
         if !global.quiet {
             let what = if log.frames { "frames" } else { "calls" };
             let (_, end) = end_of(&found.session);
-            let _ = writeln!(std::io::stderr(), "no {what} in {} ({end})", found.session.start.name);
+            let _ = writeln!(std::io::stderr(), "no {what} in {} ({end})", shown(&found.session.start.name, false));
         }
         return Ok(NO);
     }
@@ -90,57 +90,50 @@ impl<'a> Printer<'a> {
             return self.rows(rows.iter());
         }
         let mut left = limit.unwrap_or(u64::MAX);
-        let mut next = *range.start();
+        let mut next = StorePart::From(*range.start());
         while left > 0 {
-            let page = PAGE.min(left);
-            let rows = self.found.store.list(self.found.session.id, self.kind, StorePart::From(next), page)?;
-            let inside = rows.iter().filter(|listed| range.contains(&listed.row.at.seq));
-            self.rows(inside.clone())?;
-            left -= inside.count() as u64;
-            match rows.last() {
-                // A batch may lie across two pages, so the last frame of a full page is asked for again.
-                Some(last) if rows.len() as u64 == page && range.contains(&last.row.at.seq) => {
-                    next = self.after(last, page)?;
-                }
-                _ => break,
+            let rows = self.found.store.list(self.found.session.id, self.kind, next, PAGE.min(left))?;
+            let Some(last) = rows.last() else {
+                break;
+            };
+            next = StorePart::After(last.row.at);
+            left -= rows.len() as u64;
+            let over = !range.contains(&last.row.at.seq);
+            self.rows(rows.iter().filter(|listed| range.contains(&listed.row.at.seq)))?;
+            if over {
+                break;
             }
         }
         Ok(())
-    }
-
-    /// Prints what is left of the batch that a page ended in, and gives the number to go on with.
-    fn after(&mut self, last: &Listed, page: u64) -> Result<u64, Failure> {
-        let at = last.row.at;
-        let rest =
-            self.found.store.list(self.found.session.id, self.kind, StorePart::From(at.seq), page + at.member + 1)?;
-        let rest = rest.iter().filter(|listed| listed.row.at.seq == at.seq && at.member < listed.row.at.member);
-        self.rows(rest)?;
-        Ok(at.seq + 1)
     }
 
     /// Prints what comes until the session ends.
     fn follow(&mut self, limit: Option<u64>) -> Result<(), Failure> {
         let found = self.found;
         let (store, session) = (&found.store, found.session.id);
-        let mut before = store.list(session, self.kind, StorePart::UpTo(u64::MAX), limit.unwrap_or(10))?;
+        // What comes while this is printed is printed afterwards, so the border is drawn first.
+        let newest = store.list(session, ListKind::Frames, StorePart::UpTo(u64::MAX), 1)?;
+        let mut seen = newest.last().map_or(At { seq: 0, member: 0 }, |listed| listed.row.at);
+        let mut before = store.list(session, self.kind, StorePart::UpTo(seen.seq), limit.unwrap_or(10))?;
         if self.kind == ListKind::Calls {
             // A call that waits gets its line when it is answered.
-            before.retain(|listed| listed.row.kind != RowKind::Request || listed.row.pair.is_some());
+            before.retain(|listed| match listed.row.kind {
+                RowKind::Request => listed.row.pair.is_some_and(|answer| answer <= seen),
+                _ => true,
+            });
         }
         self.rows(before.iter())?;
         self.out.flush()?;
-        let newest = |kind| store.list(session, kind, StorePart::UpTo(u64::MAX), 1);
-        let mut seen = newest(ListKind::Frames)?.last().map_or(0, |listed| listed.row.at.seq);
         loop {
             // Asked before looking, so that what is written in between is seen in the last round.
             let live = store.is_live(session);
             store.catch_up(session, |_| {})?;
             loop {
-                let rows = store.list(session, ListKind::Frames, StorePart::From(seen + 1), PAGE)?;
+                let rows = store.list(session, ListKind::Frames, StorePart::After(seen), PAGE)?;
                 let Some(last) = rows.last() else {
                     break;
                 };
-                seen = last.row.at.seq;
+                seen = last.row.at;
                 for listed in &rows {
                     self.followed(listed)?;
                 }
@@ -248,7 +241,8 @@ pub(crate) fn what(row: &MessageRow) -> String {
         (_, Some(method), Some(target)) => format!("{method} {target}"),
         (_, Some(method), None) => method,
         (RowKind::Result | RowKind::Error, None, _) => {
-            format!("answer to {}", row.raw_id.as_ref().map(ToString::to_string).unwrap_or_else(|| "nothing".into()))
+            let id = row.raw_id.as_ref().map_or_else(|| "nothing".into(), ToString::to_string);
+            format!("answer to {}", shown(&id, false))
         }
         (kind, ..) => format!("({})", kind.name()),
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tap_relay::{Clock, Copies, relay};
 use tap_store::{EndReason, Recorder, SessionEnd, SessionStart};
 use tap_transport::{
-    Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, replace_with, standard, write_all,
+    Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, is_writable, replace_with,
+    standard, write_all,
 };
 
 use crate::arguments::{Global, Run};
@@ -31,6 +32,9 @@ const COPIES_LIMIT_BYTES: usize = 32 * 1024 * 1024;
 
 /// From here on the recorder is woken out of gathering, bytes.
 const COPIES_URGENT_BYTES: usize = 2 * 1024 * 1024;
+
+/// What a pipe takes in one piece, and has room for when it has any (`PIPE_BUF`).
+const WHOLE_WRITE_BYTES: usize = 4096;
 
 /// Runs a tap to its end. Returns only when the server cannot be started or watched.
 pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
@@ -60,7 +64,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
         opened_unix_ns: clock.opened_unix_ns,
     };
     let copies = Arc::new(Copies::new(clock, COPIES_LIMIT_BYTES, COPIES_URGENT_BYTES));
-    let recording = Recording::begin(global.db.clone(), start, copies.clone());
+    let recording = Recording::begin(global.database(), start, copies.clone());
     let server = match spawned {
         Ok(server) => server,
         Err(error) => {
@@ -162,7 +166,17 @@ fn exit_code(error: &tap_transport::SpawnError) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(COULD_NOT)
 }
 
-/// One line on stderr, in one write, so that it cannot be torn by a line of the server's.
+/// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
+/// does not read stderr, another thread does the waiting, for as long as the tap lives.
 fn say(text: &str) {
-    let _ = write_all(standard(2), format!("mcp-tap: {text}\n").as_bytes());
+    let mut line = format!("mcp-tap: {text}\n");
+    if line.len() > WHOLE_WRITE_BYTES {
+        line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
+    }
+    if is_writable(standard(2)) {
+        let _ = write_all(standard(2), line.as_bytes());
+    } else {
+        let waiting = std::thread::Builder::new().name("tell".into());
+        let _ = waiting.spawn(move || write_all(standard(2), line.as_bytes()));
+    }
 }

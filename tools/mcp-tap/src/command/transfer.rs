@@ -62,8 +62,13 @@ pub(crate) fn import_files(global: &Global, wanted: &Import) -> Result<u8, Failu
         let imported = import(&store, BufReader::new(opened), file, &new_uuid())?;
         if !global.quiet {
             let mut stderr = std::io::stderr();
-            let _ =
-                writeln!(stderr, "{}: {} frames, session {}", file.display(), imported.n_frames, &imported.uuid[..8]);
+            let _ = writeln!(
+                stderr,
+                "{}: {} frames, session {}",
+                file.display(),
+                imported.n_frames,
+                imported.uuid.get(..8).unwrap_or_default()
+            );
             if imported.n_unknown > 0 {
                 let _ = writeln!(
                     stderr,

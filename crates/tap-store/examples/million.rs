@@ -1,0 +1,118 @@
+//! Makes a database with a session of so many messages, and measures reading it: `million PATH N`.
+//!
+//! The database is left there, so that `mcp-tap log -n 50` can be measured on it too. Where PATH exists, it is only read.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tap_frame::{SEGMENT_BYTES, Segment, Stream};
+use tap_store::{EndReason, ListKind, Part, Recorder, SessionEnd, SessionStart, Store, StoreError};
+
+const OPENED_UNIX_NS: u64 = 1_700_000_000_000_000_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [path, number] = &arguments[..] else {
+        say("usage: million PATH N");
+        return ExitCode::FAILURE;
+    };
+    let (path, Ok(n_messages)) = (Path::new(path), number.parse()) else {
+        say("N is how many messages");
+        return ExitCode::FAILURE;
+    };
+    if !path.exists() {
+        record(path, n_messages);
+    }
+    match measure(path, n_messages) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn record(path: &Path, n_messages: u64) {
+    let began = Instant::now();
+    let start = SessionStart {
+        uuid: format!("{n_messages:032x}"),
+        name: "million".into(),
+        opened_unix_ns: OPENED_UNIX_NS,
+        ..SessionStart::default()
+    };
+    let mut recorder = Recorder::new(path.into(), start, Box::new(|text| say(&text)));
+    let mut segment = Segment::default();
+    let mut waiting = Vec::new();
+    for number in 0..n_messages {
+        let id = number / 2;
+        let (stream, line) = match number % 2 {
+            0 => (Stream::ToServer, request(id)),
+            _ => (Stream::ToClient, answer(id)),
+        };
+        let at_ns = number * 20_000;
+        segment.push_chunk(stream, at_ns, OPENED_UNIX_NS + at_ns, line.as_bytes());
+        if SEGMENT_BYTES <= segment.weight() {
+            let emptied = recorder.record(vec![std::mem::take(&mut segment)]);
+            waiting.extend(emptied);
+            segment = waiting.pop().unwrap_or_default();
+            segment.clear();
+        }
+    }
+    recorder.record(vec![segment]);
+    recorder.finish(SessionEnd { at_ns: n_messages * 20_000, reason: Some(EndReason::Exited(0)), lost_bytes: 0 });
+    tell("record", began, n_messages);
+}
+
+/// About 150 bytes.
+fn request(id: u64) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"read_file","arguments":{{"path":"/home/user/project/src/file_{id:06}.rs"}},"_meta":{{}}}}}}"#
+    ) + "\n"
+}
+
+/// About 150 bytes; one in a hundred is an error of the tool's.
+fn answer(id: u64) -> String {
+    let is_error = id.is_multiple_of(100);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"pub fn item_{id:06}() -> usize {{ 42 }} // and so on"}}],"isError":{is_error}}}}}"#
+    ) + "\n"
+}
+
+fn measure(path: &Path, n_messages: u64) -> Result<(), StoreError> {
+    let began = Instant::now();
+    let store = Store::open(path)?;
+    tell("open", began, 1);
+    for session in store.sessions()? {
+        let began = Instant::now();
+        store.catch_up(session.id, |_| {})?;
+        tell("catch_up, per message", began, n_messages);
+        let began = Instant::now();
+        store.sessions()?;
+        tell("sessions", began, 1);
+        for kind in [ListKind::Calls, ListKind::Frames] {
+            for part in [Part::UpTo(u64::MAX), Part::From(1), Part::From(n_messages / 2)] {
+                let began = Instant::now();
+                let n_rows = store.list(session.id, kind, part, 50)?.len();
+                tell(&format!("list({kind:?}, {part:?}, 50): {n_rows} rows"), began, 1);
+            }
+        }
+        let began = Instant::now();
+        store.frame(session.id, n_messages / 2)?;
+        tell("frame", began, 1);
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().filter(|line| line.starts_with("VmHWM")).for_each(say);
+    Ok(())
+}
+
+fn tell(what: &str, began: Instant, n_times: u64) {
+    let elapsed = began.elapsed();
+    let each_ns = elapsed.as_nanos() / u128::from(n_times.max(1));
+    say(&format!("{what}: {:.1} ms, {each_ns} ns each", elapsed.as_secs_f64() * 1000.0));
+}
+
+#[expect(clippy::print_stdout, reason = "a program for people")]
+fn say(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,137 @@
+//! Tests of the derived tables: whoever works them out, in whatever steps, they come out equal.
+
+use proptest::prelude::*;
+use rusqlite::TransactionBehavior::Immediate;
+use tap_frame::Segment;
+
+use super::*;
+use crate::schema::open_in_memory;
+use crate::traffic::{any_segments, start};
+use crate::writer::{insert_segments, insert_session};
+
+/// A database with an empty session, 1.
+fn database() -> Connection {
+    let mut connection = open_in_memory(Path::new("test")).unwrap();
+    prepare(&mut connection, Path::new("test"), true).unwrap();
+    assert_eq!(insert_session(&connection, &start("a", None)).unwrap(), 1);
+    connection
+}
+
+fn step(deriver: &mut Deriver, connection: &mut Connection, over: bool) -> Step {
+    deriver.step(connection, Path::new("test"), over, Immediate).unwrap()
+}
+
+/// All of the derived tables, as text.
+fn dump(connection: &Connection) -> Vec<String> {
+    let mut lines = Vec::new();
+    for table in ["digest", "message"] {
+        let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY session")).unwrap();
+        let n_columns = select.column_count();
+        let rows = select.query_map([], |row| {
+            (0..n_columns)
+                .map(|column| row.get::<_, rusqlite::types::Value>(column))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        lines.extend(rows.unwrap().map(|row| format!("{table} {:?}", row.unwrap())));
+    }
+    lines
+}
+
+fn in_one_go(segments: &[Segment]) -> Vec<String> {
+    let mut connection = database();
+    let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
+    insert_segments(&connection, 1, &numbered).unwrap();
+    let mut deriver = Deriver::new(1);
+    while step(&mut deriver, &mut connection, true) == Step::More {}
+    dump(&connection)
+}
+
+/// Derives with as many derivers as `turns` speaks of; each turn is a deriver and how many more segments are there.
+fn in_turns(segments: &[Segment], turns: &[(usize, usize)]) -> Vec<String> {
+    let mut connection = database();
+    let mut derivers = [Deriver::new(1), Deriver::new(1), Deriver::new(1)];
+    let mut coming = (0..).zip(segments.iter().cloned());
+    for (who, n_segments) in turns {
+        let some: Vec<_> = coming.by_ref().take(*n_segments).collect();
+        insert_segments(&connection, 1, &some).unwrap();
+        step(&mut derivers[*who], &mut connection, false);
+    }
+    let rest: Vec<_> = coming.collect();
+    insert_segments(&connection, 1, &rest).unwrap();
+    let mut turn = 0;
+    while step(&mut derivers[turn % 2], &mut connection, true) == Step::More {
+        turn += 1;
+    }
+    dump(&connection)
+}
+
+proptest! {
+    #[test]
+    fn derivers_that_take_turns_come_to_what_one_comes_to_in_one_go(
+        segments in any_segments(), turns in prop::collection::vec((0..3usize, 0..3usize), 0..12),
+    ) {
+        prop_assert_eq!(in_turns(&segments, &turns), in_one_go(&segments));
+    }
+}
+
+/// A line that goes over many steps, with other traffic beside it.
+fn a_long_line() -> Vec<Segment> {
+    let mut segments = vec![Segment::default()];
+    segments[0].push_chunk(Stream::ToClient, 1, 1, b"{\"id\":1,\"result\":\"");
+    for number in 2..15 {
+        let mut segment = Segment::default();
+        segment.push_chunk(Stream::ToServer, number, number, b"{\"id\":1,\"method\":\"m\"}\n");
+        segment.push_chunk(Stream::ToClient, number, number, &vec![b'x'; STEP_BYTES as usize / 3]);
+        segments.push(segment);
+    }
+    segments.push(Segment::default());
+    segments[14].push_chunk(Stream::ToClient, 20, 20, b"\"}\n");
+    segments
+}
+
+#[test]
+fn a_line_longer_than_a_step_is_the_same_whoever_goes_on_with_it() {
+    let segments = a_long_line();
+    let expected = in_one_go(&segments);
+    assert_eq!(expected.len(), 1 + 14, "a digest, 13 requests, an answer");
+    for turns in [
+        &[(0, 15), (1, 0)][..],
+        &[(0, 7), (0, 0), (1, 4), (2, 2), (0, 0), (1, 0), (2, 0), (2, 0)],
+        &[(0, 3), (1, 3), (0, 3), (1, 3), (0, 3)],
+    ] {
+        assert_eq!(in_turns(&segments, turns), expected, "turns {turns:?}");
+    }
+}
+
+#[test]
+fn whoever_dies_while_he_repeats_a_long_line_leaves_it_as_it_was() {
+    let segments = a_long_line();
+    let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
+    let mut connection = database();
+    insert_segments(&connection, 1, &numbered[..14]).unwrap();
+    let mut first = Deriver::new(1);
+    while step(&mut first, &mut connection, false) == Step::More {}
+    insert_segments(&connection, 1, &numbered[14..]).unwrap();
+    // Each makes one step, in which he cannot even repeat all of it.
+    for _ in 0..3 {
+        step(&mut Deriver::new(1), &mut connection, false);
+    }
+    let mut last = Deriver::new(1);
+    while step(&mut last, &mut connection, true) == Step::More {}
+    assert_eq!(dump(&connection), in_one_go(&segments));
+}
+
+#[test]
+fn several_who_work_it_out_at_the_same_time_come_to_the_same() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("recordings.db");
+    let segments: Vec<_> = (0..24).map(|number| crate::traffic::large(number, STEP_BYTES as usize / 2)).collect();
+    let store = crate::Store::open_or_create(&path).unwrap();
+    let id = store.put_in(&start("a", None), segments.iter().cloned().map(Ok), || None).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| crate::Store::open(&path).unwrap().catch_up(id, |_| {}).unwrap());
+        }
+    });
+    assert_eq!(dump(&Connection::open(&path).unwrap()), in_one_go(&segments));
+}

@@ -1,0 +1,166 @@
+//! Tests of the database's shape: landed migrations are frozen, and every version that was released still opens.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::traffic::{OPENED_UNIX_NS, recorded, recorded_in, segments, start, told};
+use crate::{EndReason, Recorder, SessionEnd, Store};
+
+/// FNV-1a: enough to see that a file changed.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The hash of each migration that has landed. A line is added with a new one; none is ever changed.
+const LANDED: [u64; 1] = [0xc1ce_2f36_c9f5_74b6];
+
+#[test]
+fn a_migration_that_has_landed_is_never_changed() {
+    assert_eq!(MIGRATIONS.map(hash), LANDED, "write a new migration instead");
+}
+
+/// What `tests/data/v1.db` holds.
+const V1_SCRIPT: &str = r#"
+-> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"host","version":"1"}}}
+<- {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"files","version":"2"}}}
+-> {"jsonrpc":"2.0","method":"notifications/initialized"}
+!! ready
+-> {"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"read"}}
+--
+<- {"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"no such tool"}}
+gap <- 4096
+<- ol":true}
+<- Traceback (most recent call last):
+-> [{"jsonrpc":"2.0","id":1,"method":"ping"}]
+end ->
+"#;
+
+/// What a reader is told about it.
+const V1_TOLD: &str = r#"
+session files server --flag live=false end=Some(SessionEnd { at_ns: 12000000, reason: Some(Exited(3)), lost_bytes: 4096 })
+  10 frames, 8 messages, 3 calls, 3 errors, 542 bytes, Identity { client: Some("host 1"), server: Some("files 2"), revision: Some("2025-06-18") }
+  1.0 1000000 request id=0 initialize Ok with 2.0 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"clientInfo\":{\"name\":\"host\",\"version\":\"1\"}}}\n" Newline
+  2.0 2000000 result id=0 initialize Ok with 1.0 "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\",\"serverInfo\":{\"name\":\"files\",\"version\":\"2\"}}}\n" Newline
+  3.0 3000000 notification notifications/initialized "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n" Newline
+  4.0 4000000 stderr "ready\n" Newline
+  5.0 5000000 request id="a" tools/call (read) Error code=-32602 with 6.0 "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":\"read\"}}\n" Newline
+  6.0 7000000 error id="a" tools/call (read) Error code=-32602 with 5.0 "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32602,\"message\":\"no such tool\"}}\n" Newline
+  7.0 8000000 gap lost=4096 Gap
+  8.0 9000000 not JSON "ol\":true}\n" Newline
+  9.0 10000000 not JSON "Traceback (most recent call last):\n" Newline
+  10.0 11000000 batch "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n" Newline
+  10.1 11000000 request id=1 ping Newline
+"#;
+
+/// Makes `tests/data/v1.db` when it is asked to. That is done once for each version of the schema, before the next one
+/// lands, and never again.
+#[test]
+fn the_database_of_version_1_is_made_on_demand() {
+    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("v1.db");
+    let mut recorder = Recorder::new(path.clone(), start("files", Some(1)), Box::new(|told| panic!("{told}")));
+    for segment in segments(V1_SCRIPT) {
+        recorder.record(vec![segment]);
+    }
+    recorder.finish(SessionEnd { at_ns: 12_000_000, reason: Some(EndReason::Exited(3)), lost_bytes: 4096 });
+    let connection = open_for_writing(&path, Duration::ZERO).unwrap();
+    checkpoint(&connection, "TRUNCATE").unwrap();
+    drop(connection);
+    std::fs::copy(&path, frozen()).unwrap();
+}
+
+fn frozen() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/v1.db")
+}
+
+/// A copy of the frozen database, after `change`.
+fn changed(change: &str) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("recordings.db");
+    std::fs::copy(frozen(), &path).unwrap();
+    Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    (folder, path)
+}
+
+/// What is told about the frozen database after `change` is what it was made of.
+#[track_caller]
+fn check(change: &str) {
+    let (_folder, path) = changed(change);
+    assert_eq!(told(&Store::open(&path).unwrap()).trim(), V1_TOLD.trim());
+}
+
+#[test]
+fn a_database_of_version_1_is_read() {
+    check("");
+    let (_folder, path) = changed("");
+    let store = Store::open(&path).unwrap();
+    let session = &store.sessions().unwrap()[0];
+    assert_eq!(recorded(&store, session.id), recorded_in(&segments(V1_SCRIPT)));
+    let expected = crate::SessionStart { tap_pid: Some(1), ..start("files", None) };
+    assert_eq!((&session.start, session.start.opened_unix_ns), (&expected, OPENED_UNIX_NS));
+}
+
+#[test]
+fn derived_tables_that_were_dropped_come_back_equal() {
+    for dropped in [
+        "DROP TABLE message; DROP TABLE digest; DROP TABLE derived_version;",
+        "DROP TABLE derived_version;",
+        "DELETE FROM derived_version;",
+        "DELETE FROM message; DELETE FROM digest;",
+        "UPDATE derived_version SET version = 0; DROP TABLE message; CREATE TABLE message (other);",
+        "UPDATE digest SET position = 'nonsense', finished = 0;",
+    ] {
+        check(dropped);
+    }
+}
+
+#[test]
+fn derived_tables_of_a_newer_version_are_left_alone_and_the_recording_is_read() {
+    let newer = "UPDATE derived_version SET version = 99; DROP TABLE message; DROP TABLE digest;
+                 CREATE TABLE message (of_another_shape); INSERT INTO message VALUES (7);";
+    check(newer);
+    let (_folder, path) = changed(newer);
+    drop(Store::open(&path).unwrap());
+    let kept = "SELECT version + of_another_shape FROM derived_version, message";
+    let kept: i64 = Connection::open(&path).unwrap().query_row(kept, [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 106);
+}
+
+#[test]
+fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
+    let (_folder, path) = changed("PRAGMA user_version = 2");
+    let before = std::fs::read(&path).unwrap();
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error, StoreError::TooNew { found: 2, known: 1, .. }), "{error}");
+    assert!(error.to_string().ends_with("has schema 2, and this mcp-tap knows up to 1: update mcp-tap to open it"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn what_is_not_ours_is_refused_and_not_touched() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::NotARecording { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+
+    std::fs::write(&path, "not a database, but long enough to have a header of one".repeat(20)).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::Corrupt { .. })));
+    assert!(matches!(Store::open(&folder.path().join("none.db")), Err(StoreError::Missing { .. })));
+}
+
+#[test]
+fn a_new_database_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("new/recordings.db");
+    let _store = Store::open_or_create(&path).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+}

@@ -1,0 +1,172 @@
+//! What is stored, made into values again: rows, codes, positions.
+
+use serde_json::{Value, json};
+use tap_frame::{Segment, Stream};
+use tap_jsonrpc::RawId;
+use tap_session::{At, FrameEnd, Identity, MessageRow, Moment, OpenFrame, Place, Position, RowKind, Status};
+
+use crate::reader::{Digest, Listed, Session, SessionId};
+use crate::writer::{EndReason, Liveness, SessionEnd, SessionStart, unsigned};
+
+pub(crate) fn segment_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Segment)> {
+    let number = unsigned(row.get(0)?);
+    Ok((number, Segment::from_stored(unsigned(row.get(1)?), unsigned(row.get(2)?), row.get(3)?, row.get(4)?)))
+}
+
+pub(crate) fn end_code(end: FrameEnd) -> u8 {
+    match end {
+        FrameEnd::Newline => 0,
+        FrameEnd::StreamEnd => 1,
+        FrameEnd::Gap => 2,
+        FrameEnd::TooLong => 3,
+        FrameEnd::RecordingEnd => 4,
+    }
+}
+
+pub(crate) fn end_from_code(code: u8) -> FrameEnd {
+    match code {
+        0 => FrameEnd::Newline,
+        1 => FrameEnd::StreamEnd,
+        2 => FrameEnd::Gap,
+        3 => FrameEnd::TooLong,
+        _ => FrameEnd::RecordingEnd,
+    }
+}
+
+pub(crate) fn position_to_text(position: &Position) -> String {
+    let open: serde_json::Map<String, Value> = Stream::ALL
+        .iter()
+        .filter_map(|stream| {
+            let open = position.open[usize::from(stream.code())]?;
+            let value = json!([open.start.segment, open.start.offset, open.length]);
+            Some((stream.code().to_string(), value))
+        })
+        .collect();
+    let newest = json!([position.newest.at_ns, position.newest.wall_ns]);
+    let (frames, next) = (position.n_frames, position.next_segment);
+    json!({ "frames": frames, "next": next, "open": open, "torn": position.torn, "newest": newest }).to_string()
+}
+
+pub(crate) fn position_from_text(text: &str) -> Option<Position> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let newest = Moment { at_ns: value["newest"][0].as_u64()?, wall_ns: value["newest"][1].as_u64()? };
+    let (n_frames, next_segment) = (value["frames"].as_u64()?, value["next"].as_u64()?);
+    let mut position = Position { n_frames, next_segment, newest, ..Position::default() };
+    for stream in Stream::ALL {
+        let index = usize::from(stream.code());
+        position.torn[index] = value["torn"][index].as_bool()?;
+        if let Some(open) = value["open"].get(stream.code().to_string()) {
+            position.open[index] = Some(OpenFrame {
+                start: Place { segment: open[0].as_u64()?, offset: open[1].as_u64()? },
+                length: open[2].as_u64()?,
+            });
+        }
+    }
+    Some(position)
+}
+
+/// A row as it is read back.
+pub(crate) fn row_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<MessageRow> {
+    let pair_seq: Option<i64> = row.get("pair_seq")?;
+    let pair_member: Option<i64> = row.get("pair_member")?;
+    Ok(MessageRow {
+        at: At { seq: unsigned(row.get("seq")?), member: unsigned(row.get("member")?) },
+        wall_ns: unsigned(row.get("wall_ns")?),
+        at_ns: unsigned(row.get("at_ns")?),
+        stream: Stream::from_code(row.get("stream")?).unwrap_or(Stream::Stderr),
+        kind: RowKind::from_code(row.get("kind")?).unwrap_or(RowKind::NotJson),
+        raw_id: row.get::<_, Option<Vec<u8>>>("raw_id")?.map(|token| RawId::from_token(&token)),
+        method: row.get("method")?,
+        target: row.get("target")?,
+        status: row.get::<_, Option<u8>>("status")?.and_then(Status::from_code),
+        error_code: row.get("error_code")?,
+        pair: pair_seq.map(|seq| At { seq: unsigned(seq), member: unsigned(pair_member.unwrap_or(0)) }),
+        latency_ns: row.get::<_, Option<i64>>("latency_ns")?.map(unsigned),
+        lost_bytes: row.get::<_, Option<i64>>("lost_bytes")?.map(unsigned),
+        notes: tap_jsonrpc::Notes::from_bits(row.get("notes")?),
+    })
+}
+
+pub(crate) fn listed_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Listed> {
+    Ok(Listed {
+        row: row_from(row)?,
+        length: unsigned(row.get("length")?),
+        answer_length: row.get::<_, Option<i64>>("answer_length")?.map(unsigned),
+        frame_end: end_from_code(row.get("frame_end")?),
+    })
+}
+
+pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusqlite::Result<Session> {
+    let number = |name| -> rusqlite::Result<u64> { Ok(row.get::<_, Option<i64>>(name)?.map_or(0, unsigned)) };
+    let texts = |name| -> rusqlite::Result<Vec<String>> {
+        Ok(serde_json::from_str(&row.get::<_, String>(name)?).unwrap_or_default())
+    };
+    let id = row.get("id")?;
+    let code: i32 = row.get::<_, Option<i32>>("end_code")?.unwrap_or(0);
+    let reason = match row.get::<_, Option<String>>("end_reason")?.as_deref() {
+        Some("exited") => Some(EndReason::Exited(code)),
+        Some("killed") => Some(EndReason::Killed(code)),
+        Some("not started") => {
+            Some(EndReason::NotStarted(row.get::<_, Option<String>>("end_text")?.unwrap_or_default()))
+        }
+        _ => None,
+    };
+    let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
+    let lost_bytes = number("lost_bytes")?;
+    Ok(Session {
+        id: SessionId(id),
+        start: SessionStart {
+            uuid: row.get("uuid")?,
+            name: row.get("name")?,
+            command: texts("command")?,
+            folder: row.get("folder")?,
+            environment: texts("environment")?,
+            recorded_by: row.get("recorded_by")?,
+            tap_pid: row.get("tap_pid")?,
+            server_pid: row.get("server_pid")?,
+            opened_unix_ns: number("opened_unix_ns")?,
+        },
+        live: closed_at_ns.is_none() && liveness.is_live(id),
+        end: closed_at_ns.map(|at_ns| SessionEnd { at_ns: unsigned(at_ns), reason, lost_bytes }),
+        digest: Digest {
+            n_frames: number("n_frames")?,
+            n_messages: number("n_messages")?,
+            n_calls: number("n_calls")?,
+            n_errors: number("n_errors")?,
+            n_bytes: number("n_bytes")?,
+            newest_at_ns: number("newest_at_ns")?,
+            identity: Identity {
+                client: row.get("client")?,
+                server: row.get("server")?,
+                revision: row.get("revision")?,
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_back_as_it_was_written() {
+        let position = Position {
+            n_frames: 7,
+            next_segment: 3,
+            open: [None, Some(OpenFrame { start: Place { segment: 2, offset: 9 }, length: 1 << 40 }), None],
+            torn: [true, false, true],
+            newest: Moment { at_ns: 5, wall_ns: 1_700_000_000_000_000_005 },
+        };
+        for position in [position, Position::default()] {
+            assert_eq!(position_from_text(&position_to_text(&position)), Some(position));
+        }
+        for text in [
+            "",
+            "{}",
+            "nonsense",
+            r#"{"frames":1,"next":1,"open":{"0":[1]},"torn":[false,false,false],"newest":[0,0]}"#,
+        ] {
+            assert_eq!(position_from_text(text), None, "text {text}");
+        }
+    }
+}
