@@ -223,6 +223,7 @@ fn log_follows_a_live_session_to_its_end() {
     lines.read_line(&mut line).unwrap();
     let call: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!((call["method"].as_str(), call["status"].as_str()), (Some("ping"), Some("ok")), "{call}");
+    assert_eq!(call["kind"], "request");
     assert!(follow.try_wait().unwrap().is_none(), "it waits for more");
     stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n").unwrap();
     assert!(wait_for(&mut tap).success());
@@ -276,10 +277,17 @@ fn a_large_batch_is_listed_whole_and_in_the_measure_asked_for() {
 fn a_recording_from_a_stranger_is_taken_in_without_harm() {
     let scratch = Scratch::new();
     let hostile = scratch.path("hostile.jsonl");
-    for uuid in ["ab", r"\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J", "../../../../../etc/passwd-passwd-xx"] {
-        let header = format!("{{\"mcp-tap\":\"recording/1\",\"uuid\":\"{uuid}\",\"server\":\"\\u001b]0;owned\\u0007\"}}\n");
+    for uuid in [
+        "ab",
+        r"\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J\u001b[2J",
+        "../../../../../etc/passwd-passwd-xx",
+    ] {
+        let header =
+            format!("{{\"mcp-tap\":\"recording/1\",\"uuid\":\"{uuid}\",\"server\":\"\\u001b]0;owned\\u0007\"}}\n");
         std::fs::write(&hostile, header).unwrap();
-        for arguments in [&["import", hostile.to_str().unwrap()][..], &["ls"], &["log"], &["log", "-s", hostile.to_str().unwrap()]] {
+        for arguments in
+            [&["import", hostile.to_str().unwrap()][..], &["ls"], &["log"], &["log", "-s", hostile.to_str().unwrap()]]
+        {
             let output = talk(scratch.tap(arguments), b"");
             let text = [output.stdout, output.stderr].concat();
             assert!(!text.iter().any(|byte| *byte < 0x20 && *byte != b'\n'), "{}", text.escape_ascii());

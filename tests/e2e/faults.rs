@@ -336,7 +336,8 @@ fn a_host_that_reads_no_stderr_cannot_keep_the_tap_when_there_is_something_to_te
     talk(scratch.run(["cat"]), b"first\n");
     let holder = rusqlite::Connection::open(scratch.db()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let mut tap = scratch.run_sh("head -c 200000 /dev/zero | tr '\\0' e >&2; read line; sleep 2.5; exit 3").spawn().unwrap();
+    let mut tap =
+        scratch.run_sh("head -c 200000 /dev/zero | tr '\\0' e >&2; read line; sleep 2.5; exit 3").spawn().unwrap();
     let _unread = tap.stderr.take();
     tap.stdin.take().unwrap().write_all(b"go\n").unwrap();
     assert_eq!(wait_for(&mut tap).code(), Some(3));

@@ -412,7 +412,9 @@ fn what_was_sent_to_a_server_that_hangs_is_recorded_while_it_hangs() {
         }
     });
     wait_until("more is recorded than the server's pipe holds", || {
-        scratch.db().exists() && talk(scratch.tap(["ls", "--json"]), b"").stdout.len() > 10 && scratch.recorded("server").len() > 70_000
+        scratch.db().exists()
+            && talk(scratch.tap(["ls", "--json"]), b"").stdout.len() > 10
+            && scratch.recorded("server").len() > 70_000
     });
     tap.kill().unwrap();
     wait_for(&mut tap);

@@ -115,10 +115,19 @@ impl Segment {
         self.pieces.is_empty()
     }
 
-    /// Bytes of memory that the segment's content takes.
+    /// Bytes of memory that the segment's content takes, and a little for the segment itself if there is any.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.pieces.len() + self.bytes.len()
+        match self.pieces.len() + self.bytes.len() {
+            0 => 0,
+            content => content + size_of::<Self>(),
+        }
+    }
+
+    /// Gives back the memory that is not filled.
+    pub fn shrink(&mut self) {
+        self.pieces.shrink_to_fit();
+        self.bytes.shrink_to_fit();
     }
 
     /// Makes the segment empty again, keeping its memory.

@@ -25,11 +25,19 @@ const DERIVED_TABLES: &str = include_str!("derived.sql");
 /// Segments worked through in one transaction, bytes: some milliseconds for which other writers wait.
 const STEP_BYTES: u64 = 512 * 1024;
 
+/// Where the derived tables are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Derived {
+    InDatabase,
+    /// Of this connection alone.
+    InMemory,
+}
+
 /// Makes the derived tables if they are not there, or not of this version.
 ///
 /// In a database that cannot be written they are made beside it, in memory, and the same statements find them: SQLite
 /// looks for a table among the temporary ones first.
-pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) -> Result<(), StoreError> {
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) -> Result<Derived, StoreError> {
     let failed = |source| StoreError::sqlite(path, source);
     let version = |connection: &Connection| -> rusqlite::Result<Option<i64>> {
         let there = "SELECT count(*) FROM main.sqlite_schema WHERE name = 'derived_version'";
@@ -40,12 +48,12 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
     };
     let found = version(connection).map_err(failed)?;
     if found == Some(DERIVED_VERSION) && writable {
-        return Ok(());
+        return Ok(Derived::InDatabase);
     }
     if !writable || found.is_some_and(|found| found > DERIVED_VERSION) {
         let there = "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'digest'";
         if connection.query_row(there, [], |row| row.get::<_, i64>(0)).map_err(failed)? > 0 {
-            return Ok(());
+            return Ok(Derived::InMemory);
         }
         connection.pragma_update(None, "temp_store", "memory").map_err(failed)?;
         let tables = DERIVED_TABLES.replace("{schema}", "temp");
@@ -56,7 +64,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
                             JOIN main.digest USING (session) WHERE finished = 1;";
             connection.execute_batch(copy).map_err(failed)?;
         }
-        return Ok(());
+        return Ok(Derived::InMemory);
     }
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     if version(&change).map_err(failed)? != Some(DERIVED_VERSION) {
@@ -70,7 +78,8 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
         change.execute_batch(&DERIVED_TABLES.replace("{schema}", "main")).map_err(failed)?;
         change.execute("INSERT INTO main.derived_version VALUES (?)", [DERIVED_VERSION]).map_err(failed)?;
     }
-    change.commit().map_err(failed)
+    change.commit().map_err(failed)?;
+    Ok(Derived::InDatabase)
 }
 
 /// Works out what one session's frames meant, and remembers between two steps what would have to be read again.
@@ -408,7 +417,7 @@ fn stored_position(connection: &Connection, session: i64) -> rusqlite::Result<St
 
 fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {
     let mut select = connection.prepare_cached(
-        "SELECT seq, member, at_ns, stream, raw_id, method, target FROM message
+        "SELECT seq, member, at_ns, stream, raw_id, method, target FROM message INDEXED BY message_waiting
          WHERE session = ? AND kind = 1 AND pair_seq IS NULL AND raw_id IS NOT NULL ORDER BY seq, member",
     )?;
     let found = select.query_map([session], |row| {

@@ -94,6 +94,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether what was recorded can be read all the same.
+    pub(crate) fn forbids_writing(&self) -> bool {
+        matches!(self, Self::DiskFull { .. } | Self::NotWritable { .. } | Self::Locked { .. })
+    }
+
     /// Sorts what SQLite said by what it means.
     pub(crate) fn sqlite(path: &std::path::Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
@@ -101,7 +106,8 @@ impl StoreError {
         let code = source.sqlite_error_code();
         let detail = source.to_string();
         match code {
-            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
+            // The last one is a race for the lock that was lost too often.
+            Some(Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed) => Self::Locked { path },
             Some(Code::DiskFull) => Self::DiskFull { path },
             Some(Code::NotADatabase | Code::DatabaseCorrupt) => Self::Corrupt { path, detail },
             Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => Self::NotWritable { path, detail },

@@ -21,8 +21,14 @@ use crate::writer::{
     Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
 };
 
-/// How long a reader waits for a writer before it says that the database is locked.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a reader waits for a writer before it works out in memory what it would have written.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long an import waits for a writer before it says that the database is locked.
+const LONG_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many segments an import puts in with one transaction.
+const SEGMENTS_AT_ONCE: usize = 16;
 
 /// A session's number in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,9 +132,9 @@ impl Store {
         let mut writable = writable;
         if writable {
             match adopt(&mut connection, path).and_then(|_| prepare(&mut connection, path, true)) {
-                Ok(()) => {}
+                Ok(_) => {}
                 // What is recorded can be read all the same.
-                Err(StoreError::DiskFull { .. } | StoreError::NotWritable { .. }) => writable = false,
+                Err(error) if error.forbids_writing() => writable = false,
                 Err(error) => return Err(error),
             }
         }
@@ -141,7 +147,7 @@ impl Store {
     ///
     /// When there are some that cannot be read by this version, or none can be made.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
-        drop(open_for_writing(path, PATIENCE)?);
+        drop(open_for_writing(path, LONG_PATIENCE)?);
         Self::open(path)
     }
 
@@ -223,8 +229,8 @@ impl Store {
                         .map_err(|source| self.sort(source))?;
                     progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
                 }
-                // No room for what can be worked out again: it goes into memory.
-                Err(StoreError::DiskFull { .. }) if self.writable.get() => {
+                // No room for what can be worked out again, or no leave to write it: it goes into memory.
+                Err(error) if error.forbids_writing() && self.writable.get() => {
                     derivers.clear();
                     prepare(&mut connection, &self.path, false)?;
                     self.writable.set(false);
@@ -232,16 +238,6 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Whether anything was written to the database by others since it was last asked, as a number that changes then.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read.
-    pub fn version(&self) -> Result<i64, StoreError> {
-        let connection = self.connection.borrow();
-        connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(|source| self.sort(source))
     }
 
     /// Whether the session's tap is running.
@@ -275,7 +271,8 @@ impl Store {
         );
         let read = || -> rusqlite::Result<Vec<Listed>> {
             let mut select = connection.prepare_cached(&statement)?;
-            let found = select.query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], listed_from)?;
+            let found = select
+                .query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], listed_from)?;
             found.collect()
         };
         let mut rows = read().map_err(|source| self.sort(source))?;
@@ -294,7 +291,7 @@ impl Store {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Listed>> {
             let mut select = connection.prepare_cached(
-                "SELECT *, NULL AS answer_length FROM message WHERE session = ? AND kind = 1 AND pair_seq IS NULL
+                "SELECT *, NULL AS answer_length FROM message INDEXED BY message_waiting WHERE session = ? AND kind = 1 AND pair_seq IS NULL
                  ORDER BY seq, member",
             )?;
             let found = select.query_map([session.0], listed_from)?;
@@ -450,20 +447,40 @@ impl Store {
         segments: impl Iterator<Item = Result<Segment, StoreError>>,
         end: impl FnOnce() -> Option<SessionEnd>,
     ) -> Result<SessionId, StoreError> {
-        if !self.writable.get() {
-            return Err(StoreError::NotWritable { path: self.path.clone(), detail: "it is read-only".into() });
-        }
         let mut connection = self.connection.borrow_mut();
-        let transaction = connection.transaction_with_behavior(Immediate).map_err(|source| self.sort(source))?;
-        let session = insert_session(&transaction, start).map_err(|source| self.sort(source))?;
-        for (number, segment) in (0..).zip(segments) {
-            insert_segments(&transaction, session, &[(number, segment?)]).map_err(|source| self.sort(source))?;
+        connection.busy_timeout(LONG_PATIENCE).map_err(|source| self.sort(source))?;
+        let session = insert_session(&connection, start).map_err(|source| self.sort(source))?;
+        let put = self.put_segments(&mut connection, session, segments).and_then(|()| match end() {
+            Some(end) => update_end(&connection, session, &end).map_err(|source| self.sort(source)),
+            None => Ok(()),
+        });
+        if let Err(error) = put {
+            connection.execute("DELETE FROM session WHERE id = ?", [session]).map_err(|source| self.sort(source))?;
+            return Err(error);
         }
-        if let Some(end) = end() {
-            update_end(&transaction, session, &end).map_err(|source| self.sort(source))?;
-        }
-        transaction.commit().map_err(|source| self.sort(source))?;
+        connection.busy_timeout(PATIENCE).map_err(|source| self.sort(source))?;
         Ok(SessionId(session))
+    }
+
+    /// Puts segments in, some at a time, so that taps that record are not kept waiting.
+    fn put_segments(
+        &self,
+        connection: &mut Connection,
+        session: i64,
+        segments: impl Iterator<Item = Result<Segment, StoreError>>,
+    ) -> Result<(), StoreError> {
+        let mut segments = (0..).zip(segments);
+        loop {
+            // Read before the lock is taken.
+            let batch = segments.by_ref().take(SEGMENTS_AT_ONCE).map(|(number, segment)| Ok((number, segment?)));
+            let batch: Vec<(u64, Segment)> = batch.collect::<Result<_, StoreError>>()?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let transaction = connection.transaction_with_behavior(Immediate).map_err(|source| self.sort(source))?;
+            insert_segments(&transaction, session, &batch).map_err(|source| self.sort(source))?;
+            transaction.commit().map_err(|source| self.sort(source))?;
+        }
     }
 
     /// Whether a session with this uuid is there.

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use rusqlite::TransactionBehavior::Immediate;
 use tap_frame::{Piece, Segment, Stream};
 
-use crate::derive::{Deriver, Step, prepare};
+use crate::derive::{Derived, Deriver, Step, prepare};
 use crate::error::StoreError;
 use crate::schema::{CHECKPOINT_BYTES, checkpoint, log_bytes, open_for_writing};
 use crate::spill::Spill;
@@ -32,6 +32,9 @@ const ATTEMPT: Duration = Duration::from_millis(50);
 
 /// How long a locked database is tried before anybody is told.
 const QUIETLY_TRIED: Duration = Duration::from_secs(2);
+
+/// How long copies wait in memory for a locked database before they go to the spill file.
+const IN_MEMORY: Duration = Duration::from_millis(40);
 
 /// How often a full disk is tried again.
 const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
@@ -123,12 +126,16 @@ impl Recorder {
     /// Whether copies wait for the database, so that [`record`](Self::record) should be called again soon.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        !self.backlog.is_empty() || self.spill.is_some() || self.writer.is_none()
+        self.target != Target::Nowhere && (!self.backlog.is_empty() || self.spill.is_some() || self.writer.is_none())
     }
 
     /// Keeps these segments, and whatever waited before them. Gives back segments that are no longer needed.
     pub fn record(&mut self, segments: Vec<Segment>) -> Vec<Segment> {
-        for segment in segments {
+        for mut segment in segments {
+            if self.trouble.is_some() {
+                // It may have to wait for long, and it holds far more room than it fills.
+                segment.shrink();
+            }
             self.backlog_bytes += segment.weight();
             self.backlog.push_back((self.next_number, segment));
             self.next_number += 1;
@@ -137,7 +144,9 @@ impl Recorder {
             self.lose_backlog();
         }
         let too_fast = self.backlog_bytes > TOO_FAST_BYTES;
-        if too_fast || self.spill.is_some() {
+        // What waits in memory is gone when the tap is killed.
+        let stuck = self.trouble.as_ref().is_some_and(|trouble| !trouble.full && trouble.since.elapsed() > IN_MEMORY);
+        if too_fast || stuck || self.spill.is_some() {
             // Behind what was spilled before, for the order. Where that fails the database is tried after all.
             let _ = self.spill_backlog();
         }
@@ -162,7 +171,7 @@ impl Recorder {
         let path = writer.path().to_path_buf();
         if !self.prepared {
             // Where the derived tables cannot be made now, they are made in the next quiet moment, or by a reader.
-            self.prepared = prepare(writer.connection(), &path, true).is_ok();
+            self.prepared = matches!(prepare(writer.connection(), &path, true), Ok(Derived::InDatabase));
         }
         self.prepared && matches!(deriver.step(writer.connection(), &path, false, Immediate), Ok(Step::More))
     }
@@ -178,13 +187,13 @@ impl Recorder {
                 Some(_) => (LAST_ATTEMPTS, Duration::from_millis(5)),
                 None => (LAST_MOVING, Duration::ZERO),
             };
-            if !self.is_behind() || self.target == Target::Nowhere || began.elapsed() > patience {
+            if !self.is_behind() || began.elapsed() > patience {
                 break;
             }
             std::thread::sleep(pause); // tidy: sleeps because of the lock, see above.
         }
         end.lost_bytes += self.lost_bytes;
-        if self.is_behind() && self.target != Target::Nowhere && !self.leave_spill(&end) {
+        if self.is_behind() && !self.leave_spill(&end) {
             return;
         }
         let Some(writer) = &mut self.writer else {
@@ -201,7 +210,7 @@ impl Recorder {
         let path = writer.path().to_path_buf();
         // Only a little, and only if nobody else wants to write: a reader can do it as well.
         let _ = writer.connection().busy_timeout(Duration::ZERO);
-        let prepared = self.prepared || prepare(writer.connection(), &path, true).is_ok();
+        let prepared = self.prepared || matches!(prepare(writer.connection(), &path, true), Ok(Derived::InDatabase));
         if let Some(deriver) = self.deriver.as_mut().filter(|_| prepared)
             && deriver.n_bytes_left(writer.connection()).is_ok_and(|left| left < LAST_DERIVED_BYTES)
         {

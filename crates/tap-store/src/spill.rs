@@ -47,16 +47,26 @@ fn path_for(database: &Path, uuid: &str) -> PathBuf {
     path.into()
 }
 
+/// Locks a new spill file and writes its head; gives the head's length.
+fn begin(file: &mut File, start: &SessionStart) -> std::io::Result<u64> {
+    file.try_lock()?;
+    let mut head = FORMAT.to_vec();
+    head.extend_from_slice(start_to_json(start).to_string().as_bytes());
+    head.push(b'\n');
+    file.write_all(&head)?;
+    Ok(head.len() as u64)
+}
+
 impl Spill {
     pub(crate) fn create(database: &Path, start: &SessionStart) -> std::io::Result<Self> {
         let path = path_for(database, &start.uuid);
         let mut file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        file.try_lock()?;
-        let mut head = FORMAT.to_vec();
-        head.extend_from_slice(start_to_json(start).to_string().as_bytes());
-        head.push(b'\n');
-        file.write_all(&head)?;
-        let write_at = head.len() as u64;
+        let begun = begin(&mut file, start);
+        if begun.is_err() {
+            // It can be tried again, and nobody finds a file without a head.
+            let _ = std::fs::remove_file(&path);
+        }
+        let write_at = begun?;
         Ok(Self { path, file, read_from: write_at, write_at })
     }
 
@@ -202,8 +212,14 @@ pub(crate) fn adopt(connection: &mut Connection, database: &Path) -> Result<usiz
     let prefix = format!("{}-spill-", name.to_string_lossy());
     let mut n_adopted = 0;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            n_adopted += usize::from(adopt_file(connection, database, &entry.path())?);
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && entry.file_name().to_string_lossy().starts_with(&prefix) {
+            match adopt_file(connection, database, &entry.path()) {
+                Ok(adopted) => n_adopted += usize::from(adopted),
+                // One that cannot be read must not keep all else from being read.
+                Err(StoreError::Io { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(n_adopted)
@@ -220,6 +236,10 @@ fn adopt_file(connection: &mut Connection, database: &Path, path: &Path) -> Resu
     }
     let mut reader = BufReader::new(&file);
     let Some(start) = read_start(&mut reader).map_err(io)? else {
+        if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            // Its tap was killed before it wrote anything.
+            let _ = std::fs::remove_file(path);
+        }
         return Ok(false);
     };
     // In several transactions, so that others get their turn; that is safe, for what is in the database already is told by

@@ -71,8 +71,8 @@ gap -> 5
             (8, "not a message", None)
         ]
     );
-    assert_eq!(store.row(id, tap_session::At { seq: 5, member: 1 }).unwrap().unwrap().row.method.unwrap(), "b");
-    assert_eq!(store.row(id, tap_session::At { seq: 5, member: 2 }).unwrap(), None);
+    assert_eq!(store.row(id, At { seq: 5, member: 1 }).unwrap().unwrap().row.method.unwrap(), "b");
+    assert_eq!(store.row(id, At { seq: 5, member: 2 }).unwrap(), None);
 }
 
 #[test]

@@ -157,6 +157,8 @@ impl<'a> Printer<'a> {
             (ListKind::Frames, ..) | (_, RowKind::NotAMessage | RowKind::NotJson | RowKind::Gap, None) => {
                 self.rows([listed].into_iter())
             }
+            // The row of a request names its answer, and is printed with that.
+            (ListKind::Calls, RowKind::Request, _) => Ok(()),
             (ListKind::Calls, _, Some(request)) => {
                 let request = self.found.store.row(self.found.session.id, request)?;
                 match request {
