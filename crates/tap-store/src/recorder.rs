@@ -28,7 +28,7 @@ use crate::writer::{SessionEnd, SessionStart, Writer};
 use target::{Target, temporary_folder};
 
 /// How long one attempt waits for another writer. Short, because copies have to be looked after in between.
-const ATTEMPT: Duration = Duration::from_millis(50);
+const ATTEMPT: Duration = Duration::from_millis(10);
 
 /// How long a locked database is tried before anybody is told.
 const QUIETLY_TRIED: Duration = Duration::from_secs(2);

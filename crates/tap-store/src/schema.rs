@@ -155,10 +155,12 @@ fn user_version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Refuses databases that are not ours or too new for us.
 fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::sqlite(path, source);
-    let found = user_version(connection).map_err(failed)?;
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
+    // The tables are looked for first: another process may make the first migration right now, which brings them and the
+    // application's id at once, so who sees the tables sees the id as well.
     let n_tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+    let found = user_version(connection).map_err(failed)?;
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     if application != APPLICATION_ID && n_tables > 0 {
         return Err(StoreError::NotARecording { path: path.into() });
     }
