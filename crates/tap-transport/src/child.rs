@@ -264,8 +264,10 @@ mod tests {
         let plain = folder.path().join("plain");
         std::fs::write(&plain, "x").unwrap();
         let orphan = folder.path().join("orphan");
-        std::fs::write(&orphan, "#!/no/such/interpreter\n").unwrap();
-        std::fs::set_permissions(&orphan, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a file that this one wrote may still be open for writing in a process that another
+        // test has just forked, and such a file cannot be executed.
+        let script = "printf '#!/no/such/interpreter\\n' > \"$0\" && chmod 755 \"$0\"";
+        assert!(Command::new("sh").args(["-c", script]).arg(&orphan).status().unwrap().success());
         for (program, code, says) in [
             ("no-such-program-anywhere".into(), 127, "no such program; PATH is "),
             ("/no/such/program".into(), 127, "no such program"),
