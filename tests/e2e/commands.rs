@@ -311,3 +311,17 @@ fn every_reference_that_is_listed_names_its_session() {
     }
     assert_eq!(scratch.json(&["log", "--frames", "--json", "-s", "gpt4.1"]).len(), 1);
 }
+
+#[test]
+fn our_own_log_is_a_file_and_only_there_when_asked_for() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state");
+    for (level, expected) in [(None, false), (Some("info"), true)] {
+        let mut tap = scratch.run(["cat"]);
+        tap.env("XDG_STATE_HOME", &state).envs(level.map(|level| ("MCP_TAP_LOG", level)));
+        let output = talk(tap, b"hello\n");
+        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"hello\n"[..], &b""[..]));
+        let log = std::fs::read_to_string(state.join("mcp-tap/log/mcp-tap.log")).unwrap_or_default();
+        assert_eq!(log.contains("server started") && log.contains("server ended"), expected, "{log}");
+    }
+}

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
+            tracing::error!(hint = failure.hint, "{}", failure.message);
             tell(&failure);
             ExitCode::from(if failure.silent { 0 } else { COULD_NOT })
         }

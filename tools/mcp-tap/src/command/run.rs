@@ -63,6 +63,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
         server_pid: spawned.as_ref().ok().map(ServerProcess::id),
         opened_unix_ns: clock.opened_unix_ns,
     };
+    tracing::info!(session = start.uuid, name = start.name, server_pid = start.server_pid, "server started");
     let copies = Arc::new(Copies::new(clock, COPIES_LIMIT_BYTES, COPIES_URGENT_BYTES));
     let recording = Recording::begin(global.database(), start, copies.clone());
     let server = match spawned {
@@ -75,6 +76,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     };
     let passing_on = signals.pass_on_to(&server);
     let ending = relay(server, clock, &copies);
+    tracing::info!(?ending, lost_bytes = copies.lost_bytes(), "server ended and is delivered");
     let reason = match ending {
         Ok(Ending::Exited(code)) => Some(EndReason::Exited(code)),
         Ok(Ending::Killed(number)) => Some(EndReason::Killed(number)),
@@ -169,6 +171,7 @@ fn exit_code(error: &tap_transport::SpawnError) -> u8 {
 /// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
 /// does not read stderr, another thread does the waiting, for as long as the tap lives.
 fn say(text: &str) {
+    tracing::warn!("{text}");
     let mut line = format!("mcp-tap: {text}\n");
     if line.len() > WHOLE_WRITE_BYTES {
         line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
