@@ -19,6 +19,14 @@ struct Server {
     pid: u32,
 }
 
+impl Drop for Server {
+    /// A test that fails leaves nothing behind: the server goes with its tap.
+    fn drop(&mut self) {
+        let _ = self.tap.kill();
+        let _ = self.tap.wait();
+    }
+}
+
 impl Server {
     /// Starts the tap in a process group of its own, as many hosts do.
     fn start(scratch: &Scratch, script: &str) -> Self {
