@@ -83,12 +83,18 @@ fn a_database_that_is_damaged_in_the_middle_does_not_disturb_traffic() {
     let _ = traffic_is_untouched(&scratch);
 }
 
+/// Holds the lock for writing, until `ROLLBACK` or the end.
+fn lock(scratch: &Scratch) -> rusqlite::Connection {
+    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    holder
+}
+
 #[test]
 fn a_locked_database_keeps_nothing_out() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), b"first\n");
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = lock(&scratch);
     let stderr = traffic_is_untouched(&scratch);
     assert!(stderr.contains("the recording is kept in") && stderr.lines().count() == 1, "{stderr}");
     holder.execute_batch("ROLLBACK").unwrap();
@@ -107,8 +113,7 @@ fn a_locked_database_keeps_nothing_out() {
 fn a_database_that_is_locked_for_a_while_gets_everything_when_it_is_free() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), b"first\n");
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = lock(&scratch);
     let mut tap = scratch.run(["cat"]).spawn().unwrap();
     let mut stdin = tap.stdin.take().unwrap();
     let mut stdout = BufReader::new(tap.stdout.take().unwrap());
@@ -266,8 +271,7 @@ fn a_read_only_disk_is_told_and_old_recordings_can_be_read_on_it() {
 fn a_tap_that_is_killed_while_it_spills_leaves_what_it_spilled() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), b"first\n");
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = lock(&scratch);
     let mut tap = scratch.run(["cat"]).spawn().unwrap();
     let mut stdin = tap.stdin.take().unwrap();
     let mut stdout = BufReader::new(tap.stdout.take().unwrap());
@@ -308,8 +312,7 @@ fn a_tap_that_is_killed_while_it_spills_leaves_what_it_spilled() {
 fn a_tap_that_is_killed_while_the_database_is_locked_leaves_what_passed() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), b"first\n");
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = lock(&scratch);
     let mut tap = scratch.run(["cat"]).spawn().unwrap();
     let mut stdin = tap.stdin.take().unwrap();
     let mut stdout = BufReader::new(tap.stdout.take().unwrap());
@@ -334,8 +337,7 @@ fn a_tap_that_is_killed_while_the_database_is_locked_leaves_what_passed() {
 fn a_host_that_reads_no_stderr_cannot_keep_the_tap_when_there_is_something_to_tell() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), b"first\n");
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let _holder = lock(&scratch);
     let mut tap =
         scratch.run_sh("head -c 200000 /dev/zero | tr '\\0' e >&2; read line; sleep 2.5; exit 3").spawn().unwrap();
     let _unread = tap.stderr.take();
@@ -347,8 +349,7 @@ fn a_host_that_reads_no_stderr_cannot_keep_the_tap_when_there_is_something_to_te
 fn what_was_recorded_can_be_read_while_the_database_is_locked() {
     let scratch = Scratch::new();
     talk(scratch.run(["cat"]), &lines(3000));
-    let holder = rusqlite::Connection::open(scratch.db()).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = lock(&scratch);
     assert_eq!(scratch.session()["messages"], 6000);
     assert_eq!(scratch.json(&["log", "--json", "-n", "5"]).len(), 5);
     drop(holder);

@@ -134,13 +134,17 @@ impl Deriver {
         over: bool,
         behaviour: TransactionBehavior,
     ) -> Result<Step, StoreError> {
-        let session = self.session;
         let done = self.try_step(connection, path, over, behaviour);
         if done.is_err() {
-            // What was worked out is not in the database: begin again from what is.
-            *self = Self { position: String::new(), ..Self::new(session) };
+            // What was worked out is not in the database.
+            self.begin_again();
         }
         done
+    }
+
+    /// Has the next step begin from what is in the database, whatever that is.
+    fn begin_again(&mut self) {
+        *self = Self { position: String::new(), ..Self::new(self.session) };
     }
 
     /// How many segments were worked through.
@@ -167,7 +171,7 @@ impl Deriver {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
         if stored_position(&transaction, self.session).map_err(failed)? != before {
             // Somebody else did it in the meantime.
-            *self = Self { position: String::new(), ..Self::new(self.session) };
+            self.begin_again();
             return Ok(Step::More);
         }
         rows.write(&transaction, self.session).map_err(failed)?;

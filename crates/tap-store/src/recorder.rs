@@ -162,18 +162,22 @@ impl Recorder {
 
     /// Uses a quiet moment to work out what the newest frames meant. False when there is nothing left to do.
     pub fn work_behind(&mut self) -> bool {
-        let (Some(writer), Some(deriver)) = (&mut self.writer, &mut self.deriver) else {
-            return false;
-        };
-        if self.spill.is_some() {
-            return false;
-        }
+        self.spill.is_none() && matches!(self.derive(u64::MAX, false), Some(Step::More))
+    }
+
+    /// Works out what some of the frames meant, if there is a place for that and no more than `most_bytes` are left to do.
+    fn derive(&mut self, most_bytes: u64, over: bool) -> Option<Step> {
+        let (writer, deriver) = (self.writer.as_mut()?, self.deriver.as_mut()?);
         let path = writer.path().to_path_buf();
         if !self.prepared {
             // Where the derived tables cannot be made now, they are made in the next quiet moment, or by a reader.
             self.prepared = matches!(prepare(writer.connection(), &path, true), Ok(Derived::InDatabase));
         }
-        self.prepared && matches!(deriver.step(writer.connection(), &path, false, Immediate), Ok(Step::More))
+        let is_little = most_bytes == u64::MAX || deriver.n_bytes_left(writer.connection()).ok()? < most_bytes;
+        if !self.prepared || !is_little {
+            return None;
+        }
+        deriver.step(writer.connection(), &path, over, Immediate).ok()
     }
 
     /// Keeps what is left and how the session ended. Takes about a second at most.
@@ -207,15 +211,9 @@ impl Recorder {
         if self.spill.is_some() {
             return;
         }
-        let path = writer.path().to_path_buf();
         // Only a little, and only if nobody else wants to write: a reader can do it as well.
         let _ = writer.connection().busy_timeout(Duration::ZERO);
-        let prepared = self.prepared || matches!(prepare(writer.connection(), &path, true), Ok(Derived::InDatabase));
-        if let Some(deriver) = self.deriver.as_mut().filter(|_| prepared)
-            && deriver.n_bytes_left(writer.connection()).is_ok_and(|left| left < LAST_DERIVED_BYTES)
-        {
-            let _ = deriver.step(writer.connection(), &path, true, Immediate);
-        }
+        let _ = self.derive(LAST_DERIVED_BYTES, true);
     }
 
     /// Puts what waits into the database: a part of the spill file, or, when there is none, all of the backlog.

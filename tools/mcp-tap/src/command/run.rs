@@ -16,6 +16,7 @@ use crate::arguments::{Global, Run};
 use crate::failure::{COULD_NOT, Failure};
 use crate::name::name_of;
 use crate::paths::{default_database, lossy, recorded_by};
+use crate::reference::new_uuid;
 
 /// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
 /// message. After a quiet spell the first one is written at once.
@@ -53,7 +54,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     let clock = Clock::start();
     let spawned = ServerProcess::spawn(&program, &arguments, mask);
     let start = SessionStart {
-        uuid: uuid::Uuid::new_v4().simple().to_string(),
+        uuid: new_uuid(),
         name: run.name.unwrap_or_else(|| name_of(&program, &arguments)),
         command: lossy(&[&[program], arguments.as_slice()].concat()),
         folder: std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default(),
