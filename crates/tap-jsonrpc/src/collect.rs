@@ -17,7 +17,7 @@ const MAX_PLACES: usize = 5;
 ///
 /// Tokens may come in parts: any number of [`key_part`](Self::key_part) or [`scalar_part`](Self::scalar_part), then
 /// [`key`](Self::key) or [`scalar`](Self::scalar) with the last part. What is kept is bounded, whatever comes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Collector {
     tree: Tree,
     /// How many containers are open.

@@ -7,7 +7,7 @@ use crate::value::{Captures, Shape, TOKEN_LIMIT_BYTES, Value, clip};
 use crate::watch::{Node, Role, WATCHES};
 
 /// The members of one object that were seen so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Draft {
     /// The bits of the roles and watches that are there.
     present: u64,

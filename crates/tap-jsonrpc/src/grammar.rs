@@ -77,7 +77,7 @@ pub enum Progress {
 }
 
 /// See the head of this file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Machine {
     state: State,
     /// Why the state is [`State::Failed`].

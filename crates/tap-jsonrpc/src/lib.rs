@@ -8,13 +8,14 @@
 //! not UTF-8. All of these pass between real peers.
 //!
 //! Start reading at [`Scanner`], then `grammar.rs` (is it JSON), `collect.rs` (where are we in it) and `draft.rs` (what
-//! kind of message is it). Lines are apart, in [`LineSplitter`].
+//! kind of message is it). Lines are apart, in [`LineSplitter`]; so is [`Node`], with which to look into a body later.
 
 mod collect;
 mod draft;
 mod envelope;
 mod grammar;
 mod line;
+mod node;
 mod notes;
 mod run;
 mod scan;
@@ -26,6 +27,7 @@ mod watch;
 pub use envelope::{Batch, Content, Envelope, EnvelopeError, Kind, Member, Misfit, NotAMessage, RawId, Scanned};
 pub use grammar::Progress;
 pub use line::{LineSplitter, Part, Parts, parts};
+pub use node::{Key, Node, NodeKind};
 pub use notes::Notes;
 pub use scan::{Scanner, scan};
 pub use text::decode_string;

@@ -10,7 +10,7 @@ use crate::watch::Path;
 ///
 /// How the bytes are cut into pieces makes no difference. The body is never kept: memory is bounded by what the watches
 /// capture, whatever the length of the unit, and one bit an open bracket. Nothing that a peer sends makes it fail.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scanner {
     machine: Machine,
     collector: Collector,

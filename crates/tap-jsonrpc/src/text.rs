@@ -98,12 +98,29 @@ pub(crate) fn hex_value(digit: u8) -> Option<u8> {
     }
 }
 
-/// Whether a string token, quotes included, says exactly `expected`.
+/// Whether a string token, quotes included, says exactly `expected`. Allocates nothing.
+///
+/// Escapes are read as [`decode_string`] reads them. Bytes that are not UTF-8 are not replaced, and equal no text.
 pub(crate) fn says(raw: &[u8], expected: &[u8]) -> bool {
-    if memchr(b'\\', raw).is_some() {
-        return decode_string(raw).as_bytes() == expected;
+    let mut inner = raw.strip_prefix(b"\"").unwrap_or(raw);
+    inner = inner.strip_suffix(b"\"").unwrap_or(inner);
+    let mut expected = expected;
+    // An escape takes at most six bytes for one byte of text (`\u0061`): what is longer needs no search.
+    if 6 * expected.len() < inner.len() {
+        return false;
     }
-    raw.get(1..raw.len().saturating_sub(1)) == Some(expected)
+    while let Some(at) = memchr(b'\\', inner) {
+        let (plain, from_backslash) = inner.split_at(at);
+        let (character, length) = escape(&from_backslash[1..]);
+        let mut buffer = [0; 4];
+        let character = character.encode_utf8(&mut buffer).as_bytes();
+        let Some(after) = expected.strip_prefix(plain).and_then(|expected| expected.strip_prefix(character)) else {
+            return false;
+        };
+        expected = after;
+        inner = &from_backslash[1 + length..];
+    }
+    inner == expected
 }
 
 #[cfg(test)]
@@ -159,6 +176,26 @@ mod tests {
         check(r#""abc\""#, "abc\"");
         check(r#""abc\u00"#, "abc\u{fffd}");
         check(r#""abc\ud83d\ude"#, "abc\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_token_says_its_text_and_no_other() {
+        for (raw, text) in [
+            (r#""""#, ""),
+            (r#""name""#, "name"),
+            (r#""n\u0061me""#, "name"),
+            (r#""\u006e\u0061\u006d\u0065""#, "name"),
+            (r#""\"\\""#, "\"\\"),
+            (r#""\\\"""#, "\\\""),
+            (r#""\ud83d\ude00""#, "😀"),
+            (r#""\ud83d""#, "\u{fffd}"),
+        ] {
+            assert!(says(raw.as_bytes(), text.as_bytes()), "{raw} says {text}");
+            for other in [format!("{text}e"), format!("x{text}"), raw.to_owned()] {
+                assert!(!says(raw.as_bytes(), other.as_bytes()), "{raw} says {other}");
+            }
+        }
+        assert!(!says(b"\"\xff\"", "\u{fffd}".as_bytes()));
     }
 
     #[test]

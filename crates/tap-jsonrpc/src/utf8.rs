@@ -3,7 +3,7 @@
 use std::str::from_utf8;
 
 /// Checks text piece by piece, remembering a character that is cut by the border of two pieces.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Utf8Check {
     /// The start of a character whose end has not come.
     partial: [u8; 4],

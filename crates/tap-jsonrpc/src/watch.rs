@@ -54,7 +54,7 @@ pub(crate) const NOWHERE: Place = Place(0);
 pub(crate) const MESSAGE: Place = Place(1);
 
 /// One member that is watched, or has such a member somewhere below.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
     children: Vec<(&'static [u8], Place)>,
     /// No key of more bytes, quotes and escapes included, can be one of `children`.
@@ -96,7 +96,7 @@ impl Node {
 }
 
 /// All watches and roles, joined where their paths begin alike.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Tree {
     /// At most 2 + 6 + 32 × 4, so that a `u8` is enough for a [`Place`].
     nodes: Vec<Node>,

@@ -6,13 +6,25 @@
 //! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
 
 mod cut;
+mod follow;
 mod gather;
+mod machine;
 mod observer;
 mod row;
+mod rule;
+mod rules;
+#[cfg(test)]
+mod script;
+mod state;
 #[cfg(test)]
 mod traffic;
 
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
+pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
-pub use observer::{Event, Identity, Observer, Reading, WaitingRequest};
+pub use machine::{KEPT_LIMIT_BYTES, Link, LinkKind};
+pub use observer::{Event, Identity, Observer, Reading, Stamp, WAITING_LIMIT, WaitingRequest};
 pub use row::{At, MessageRow, RowKind, Status};
+pub use rule::{DETAIL_LIMIT_BYTES, Finding, Rule, Severity};
+pub use rules::{rule, rules};
+pub use state::{Call, Kept, Number, Party, Phase, SessionState, Totals, UsedIds, sender};

@@ -1,9 +1,9 @@
 //! The observer: follows both sides from frames alone and says what each frame was.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use tap_frame::{Channel, Direction, Origin, Segment, SegmentError, Stream};
+use imbl::HashMap;
+use tap_frame::{Channel, Direction, Frame, Origin, Segment, SegmentError, Stream};
 use tap_jsonrpc::{
     Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Scanner, Value,
 };
@@ -14,7 +14,7 @@ use crate::row::{At, MessageRow, RowKind, Status};
 /// The members that MCP gives a meaning and a list needs.
 ///
 /// Source: MCP 2025-11-25 and 2026-07-28, `initialize`, `server/discover`, `_meta`, `tools/call`, `resources/read`.
-const WATCHES: &[Path] = &[
+pub(crate) const WATCHES: &[Path] = &[
     Path(&["params", "name"]),
     Path(&["params", "uri"]),
     Path(&["result", "isError"]),
@@ -30,6 +30,10 @@ const WATCHES: &[Path] = &[
     Path(&["result", "_meta", "io.modelcontextprotocol/serverInfo", "name"]),
     Path(&["result", "_meta", "io.modelcontextprotocol/serverInfo", "version"]),
 ];
+
+/// How many requests can wait for their answers at a time. Answers to more than these find no request: a peer that never
+/// answers must not take all memory.
+pub const WAITING_LIMIT: usize = 100_000;
 
 /// Indexes into [`WATCHES`].
 mod watch {
@@ -73,9 +77,43 @@ pub enum Event {
     },
 }
 
+/// Which frame is observed, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Position among the session's frames, from 1.
+    pub seq: u64,
+    /// Nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Nanoseconds since the session opened.
+    pub at_ns: u64,
+    /// Its stream.
+    pub stream: Stream,
+    /// How it came to be there.
+    pub origin: Origin,
+    /// Which ids live together: answers pair with requests of the same scope alone. 0 but for HTTP of the modern era,
+    /// where ids are matched within one exchange.
+    pub scope: u64,
+}
+
+impl From<&FrameHead> for Stamp {
+    fn from(head: &FrameHead) -> Self {
+        let FrameHead { seq, wall_ns, at_ns, stream, origin, .. } = *head;
+        Self { seq, wall_ns, at_ns, stream, origin, scope: 0 }
+    }
+}
+
+impl From<&Frame> for Stamp {
+    fn from(frame: &Frame) -> Self {
+        let Frame { seq, wall_ns, at_ns, stream, origin, .. } = *frame;
+        Self { seq, wall_ns, at_ns, stream, origin, scope: 0 }
+    }
+}
+
 /// A request that has no answer yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingRequest {
+    /// Which ids it lives with.
+    pub scope: u64,
     /// Which request.
     pub at: At,
     /// Nanoseconds since the session opened.
@@ -94,9 +132,12 @@ pub struct WaitingRequest {
 ///
 /// Ids are paired as written, each direction for itself. Where an id is in use more than once at a time, answers go to
 /// the requests in the order in which these came.
-#[derive(Debug, Default)]
+///
+/// A clone costs next to nothing, however many requests wait.
+#[derive(Debug, Clone, Default)]
 pub struct Observer {
-    waiting: HashMap<(Direction, RawId), VecDeque<WaitingRequest>>,
+    waiting: HashMap<(u64, Direction, RawId), VecDeque<WaitingRequest>>,
+    n_waiting: usize,
     identity: Identity,
 }
 
@@ -104,7 +145,7 @@ impl Observer {
     /// An observer that goes on where another one stood.
     #[must_use]
     pub fn resume(waiting: impl IntoIterator<Item = WaitingRequest>, identity: Identity) -> Self {
-        let mut observer = Self { waiting: HashMap::new(), identity };
+        let mut observer = Self { identity, ..Self::default() };
         for request in waiting {
             observer.wait_for(request);
         }
@@ -119,12 +160,12 @@ impl Observer {
 
     /// Takes the next frame and appends what it meant. `scanned` is what a scan with the observer's watches found; it is
     /// not looked at for stderr and gaps.
-    pub fn observe(&mut self, head: &FrameHead, scanned: &Scanned, events: &mut Vec<Event>) {
+    pub fn observe(&mut self, stamp: &Stamp, scanned: &Scanned, events: &mut Vec<Event>) {
         let row = |kind| MessageRow {
-            at: At { seq: head.seq, member: 0 },
-            wall_ns: head.wall_ns,
-            at_ns: head.at_ns,
-            stream: head.stream,
+            at: At { seq: stamp.seq, member: 0 },
+            wall_ns: stamp.wall_ns,
+            at_ns: stamp.at_ns,
+            stream: stamp.stream,
             kind,
             raw_id: None,
             method: None,
@@ -136,7 +177,7 @@ impl Observer {
             lost_bytes: None,
             notes: scanned.notes,
         };
-        if let Origin::Gap(n_bytes) = head.origin {
+        if let Origin::Gap(n_bytes) = stamp.origin {
             events.push(Event::Row(MessageRow {
                 lost_bytes: Some(n_bytes),
                 notes: Notes::default(),
@@ -144,15 +185,17 @@ impl Observer {
             }));
             return;
         }
-        if head.stream.channel() == Channel::Stderr {
+        if stamp.stream.channel() == Channel::Stderr {
             events.push(Event::Row(MessageRow { notes: Notes::default(), ..row(RowKind::Stderr) }));
             return;
         }
         match &scanned.content {
             Content::Blank => events.push(Event::Row(row(RowKind::Blank))),
             Content::NotJson(_) => events.push(Event::Row(row(RowKind::NotJson))),
-            Content::Message(envelope) => self.message(envelope, row(RowKind::NotAMessage), events),
-            Content::NotAMessage(other) => self.not_a_message(other, row(RowKind::NotAMessage), events),
+            Content::Message(envelope) => self.message(stamp.scope, envelope, row(RowKind::NotAMessage), events),
+            Content::NotAMessage(other) => {
+                self.not_a_message(stamp.scope, other, row(RowKind::NotAMessage), events);
+            }
             Content::Batch(batch) => {
                 events.push(Event::Row(row(RowKind::Batch)));
                 for (number, member) in (1..).zip(&batch.members) {
@@ -161,11 +204,11 @@ impl Observer {
                     match member {
                         Member::Message(envelope) => {
                             row.notes = envelope.notes;
-                            self.message(envelope, row, events);
+                            self.message(stamp.scope, envelope, row, events);
                         }
                         Member::NotAMessage(other) => {
                             row.notes = other.notes;
-                            self.not_a_message(other, row, events);
+                            self.not_a_message(stamp.scope, other, row, events);
                         }
                     }
                 }
@@ -173,7 +216,7 @@ impl Observer {
         }
     }
 
-    fn message(&mut self, envelope: &Envelope, mut row: MessageRow, events: &mut Vec<Event>) {
+    fn message(&mut self, scope: u64, envelope: &Envelope, mut row: MessageRow, events: &mut Vec<Event>) {
         row.raw_id.clone_from(&envelope.id);
         self.introduce(row.stream.direction(), &envelope.captures);
         match envelope.kind {
@@ -183,6 +226,7 @@ impl Observer {
                 row.target = [watch::NAME, watch::URI].iter().find_map(|&index| text(&envelope.captures, index));
                 if let (Kind::Request, Some(raw_id)) = (envelope.kind, &row.raw_id) {
                     self.wait_for(WaitingRequest {
+                        scope,
                         at: row.at,
                         at_ns: row.at_ns,
                         direction: row.stream.direction(),
@@ -196,24 +240,24 @@ impl Observer {
             Kind::Result => {
                 row.kind = RowKind::Result;
                 let is_error = envelope.captures.get(watch::IS_ERROR) == Some(&Value::True);
-                self.answer(row, if is_error { Status::ToolError } else { Status::Ok }, events);
+                self.answer(scope, row, if is_error { Status::ToolError } else { Status::Ok }, events);
             }
             Kind::Error => {
                 row.kind = RowKind::Error;
                 row.error_code = token(&envelope.captures, watch::ERROR_CODE);
-                self.answer(row, Status::Error, events);
+                self.answer(scope, row, Status::Error, events);
             }
         }
     }
 
-    fn not_a_message(&mut self, other: &NotAMessage, mut row: MessageRow, events: &mut Vec<Event>) {
+    fn not_a_message(&mut self, scope: u64, other: &NotAMessage, mut row: MessageRow, events: &mut Vec<Event>) {
         row.raw_id.clone_from(&other.id);
         row.method.clone_from(&other.method);
         match other.why {
             // Wrong, and yet the end of the request that it answers.
             Misfit::ResultAndError => {
                 row.error_code = token(&other.captures, watch::ERROR_CODE);
-                self.answer(row, Status::Error, events);
+                self.answer(scope, row, Status::Error, events);
             }
             Misfit::NotAnObject
             | Misfit::MethodNotAString
@@ -224,10 +268,10 @@ impl Observer {
         }
     }
 
-    fn answer(&mut self, mut row: MessageRow, status: Status, events: &mut Vec<Event>) {
+    fn answer(&mut self, scope: u64, mut row: MessageRow, status: Status, events: &mut Vec<Event>) {
         row.status = Some(status);
         let request =
-            row.raw_id.as_ref().and_then(|raw_id| self.take_waiting(row.stream.direction().reversed(), raw_id));
+            row.raw_id.as_ref().and_then(|raw_id| self.take_waiting(scope, row.stream.direction().reversed(), raw_id));
         let Some(request) = request else {
             events.push(Event::Row(row));
             return;
@@ -244,15 +288,20 @@ impl Observer {
 
     fn wait_for(&mut self, request: WaitingRequest) {
         // Two requests with a null id cannot be told apart, and an answer with one may be to neither.
-        if !request.raw_id.is_null() {
-            self.waiting.entry((request.direction, request.raw_id.clone())).or_default().push_back(request);
+        if !request.raw_id.is_null() && self.n_waiting < WAITING_LIMIT {
+            self.n_waiting += 1;
+            self.waiting
+                .entry((request.scope, request.direction, request.raw_id.clone()))
+                .or_default()
+                .push_back(request);
         }
     }
 
-    fn take_waiting(&mut self, direction: Direction, raw_id: &RawId) -> Option<WaitingRequest> {
-        let key = (direction, raw_id.clone());
+    fn take_waiting(&mut self, scope: u64, direction: Direction, raw_id: &RawId) -> Option<WaitingRequest> {
+        let key = (scope, direction, raw_id.clone());
         let queue = self.waiting.get_mut(&key)?;
         let request = queue.pop_front();
+        self.n_waiting -= usize::from(request.is_some());
         if queue.is_empty() {
             self.waiting.remove(&key);
         }
@@ -378,8 +427,8 @@ fn take(
         Cut::Frame(head) => {
             events.clear();
             match scanner_of(scanners, head.stream).filter(|_| head.origin == Origin::Wire) {
-                Some(scanner) => observer.observe(head, &scanner.finish(), events),
-                None => observer.observe(head, nothing, events),
+                Some(scanner) => observer.observe(&head.into(), &scanner.finish(), events),
+                None => observer.observe(&head.into(), nothing, events),
             }
             sink(head, events);
         }

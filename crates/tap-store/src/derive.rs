@@ -426,6 +426,7 @@ fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<Waitin
     )?;
     let found = select.query_map([session], |row| {
         Ok(WaitingRequest {
+            scope: 0,
             at: At { seq: unsigned(row.get(0)?), member: unsigned(row.get(1)?) },
             at_ns: unsigned(row.get(2)?),
             direction: Stream::from_code(row.get(3)?).map_or(Direction::ToServer, Stream::direction),

@@ -33,7 +33,8 @@ enum MayKnow {
 const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-frame", MayKnow::Only(&[])),
     ("tap-jsonrpc", MayKnow::Only(&[])),
-    ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc"])),
+    ("tap-protocol", MayKnow::Only(&["tap-jsonrpc"])),
+    ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-protocol"])),
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-store", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),

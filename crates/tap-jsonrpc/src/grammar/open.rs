@@ -1,7 +1,7 @@
 //! The open brackets: a stack of bits.
 
 /// The open containers, one bit each: set for an object.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct OpenContainers {
     depth: usize,
     /// Whole words of bits, outermost first.

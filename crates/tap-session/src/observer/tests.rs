@@ -329,6 +329,7 @@ fn waiting_among(meant: &[(FrameHead, Vec<Event>)]) -> Vec<WaitingRequest> {
             Event::Row(row) => {
                 if let (RowKind::Request, Some(raw_id)) = (row.kind, &row.raw_id) {
                     waiting.push(WaitingRequest {
+                        scope: 0,
                         at: row.at,
                         at_ns: row.at_ns,
                         direction: row.stream.direction(),

@@ -1,0 +1,413 @@
+//! The machine: takes one message after the other, says what each did, and which rules it broke.
+//!
+//! Blind to who asks: an observer feeds it both directions, a client or a server its own messages as well as its peer's.
+//! It never fails on what a peer did. Each file below it has the rules of one part of the protocol, as functions of what
+//! was [seen](Seen) and of the state before it; they put what they find in [`Out`] and change their part of the state.
+//!
+//! Start reading at [`Machine::step`].
+
+pub(crate) mod features;
+pub(crate) mod lifecycle;
+pub(crate) mod lists;
+pub(crate) mod modern;
+pub(crate) mod progress;
+pub(crate) mod rpc;
+pub(crate) mod tasks;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tap_frame::{Direction, Frame, Origin};
+use tap_jsonrpc::{Content, Member, Node, NotAMessage, Notes, RawId};
+use tap_protocol::{Method, Revisions, Side, meta, method};
+
+use crate::observer::Stamp;
+use crate::row::{At, MessageRow, RowKind, Status};
+use crate::rule::{DETAIL_LIMIT_BYTES, Finding, Rule, clipped};
+use crate::state::{Call, Kept, SessionState, sender};
+
+/// `params`, capabilities and the like that are longer than this are not kept, bytes.
+pub const KEPT_LIMIT_BYTES: usize = 1024 * 1024;
+
+/// Findings of one message at most. A message of a million mistakes shows its first ones.
+const FINDINGS_OF_A_MESSAGE: usize = 50;
+
+/// What one message has to do with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// Progress for a request.
+    Progress,
+    /// The cancellation of a request.
+    Cancels,
+    /// A request that goes on with one that was answered `input_required`; the first of its rounds is named.
+    Round,
+    /// What a subscription delivered, its acknowledgement included.
+    Delivered,
+    /// A poll, result, cancellation or status of a task; the request that made the task is named.
+    Task,
+    /// A list that was asked for because it changed; the notification is named.
+    ListedAgain,
+}
+
+/// That one message belongs to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// The message.
+    pub from: At,
+    /// The earlier one that it belongs to.
+    pub to: At,
+    /// How.
+    pub kind: LinkKind,
+}
+
+/// One message, with all that is known of it before it takes effect.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) row: &'a MessageRow,
+    /// The message.
+    pub(crate) node: Node<'a>,
+    /// What is odd about it.
+    pub(crate) notes: Notes,
+    pub(crate) scope: u64,
+    /// Who sent it.
+    pub(crate) side: Side,
+    /// Of a request or notification: what the specification says of its method.
+    pub(crate) method: Option<&'static Method>,
+    /// The revisions that it may be of.
+    pub(crate) revisions: Revisions,
+    pub(crate) params: Option<Node<'a>>,
+    pub(crate) result: Option<Node<'a>>,
+    pub(crate) error: Option<Node<'a>>,
+    /// `_meta` of its `params` or `result`.
+    pub(crate) meta: Option<Node<'a>>,
+}
+
+impl Seen<'_> {
+    pub(crate) fn at(&self) -> At {
+        self.row.at
+    }
+
+    pub(crate) fn at_ns(&self) -> u64 {
+        self.row.at_ns
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        self.row.stream.direction()
+    }
+
+    /// The method's name as written; of an answer the method of its request.
+    pub(crate) fn method_name(&self) -> &str {
+        self.row.method.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it is of the modern era for certain.
+    pub(crate) fn is_modern(&self) -> bool {
+        !self.revisions.is_empty() && self.revisions.is_subset_of(Revisions::MODERN)
+    }
+
+    /// Whether it is of the legacy era for certain.
+    pub(crate) fn is_legacy(&self) -> bool {
+        !self.revisions.is_empty() && self.revisions.is_subset_of(Revisions::LEGACY)
+    }
+
+    /// A member of its `params`.
+    pub(crate) fn param(&self, name: &str) -> Option<Node<'_>> {
+        self.params?.get(name)
+    }
+
+    /// Keeps a part of the message without copying it, unless it is very long.
+    pub(crate) fn keep(&self, node: Node<'_>) -> Option<Kept> {
+        let bytes = node.bytes();
+        let inside = self.frame.bytes.as_ptr_range();
+        let part = bytes.as_ptr_range();
+        if bytes.len() > KEPT_LIMIT_BYTES {
+            return None;
+        }
+        if inside.start <= part.start && part.end <= inside.end && self.frame.bytes.len() <= KEPT_LIMIT_BYTES {
+            Some(Kept(self.frame.bytes.slice_ref(bytes)))
+        } else {
+            Some(Kept(Bytes::copy_from_slice(bytes)))
+        }
+    }
+}
+
+/// Where rules put what they find.
+pub(crate) struct Out<'a> {
+    pub(crate) findings: &'a mut Vec<Finding>,
+    pub(crate) links: &'a mut Vec<Link>,
+    /// Whether nothing of the session is missing so far.
+    whole: bool,
+    n_findings: usize,
+}
+
+impl Out<'_> {
+    /// Says that a message broke a rule, if the rule holds in its revision. What is given back can be changed: who broke
+    /// it, which messages show it too, a milder severity.
+    pub(crate) fn find(
+        &mut self,
+        rule: &'static Rule,
+        seen: &Seen<'_>,
+        detail: impl Into<String>,
+    ) -> Option<&mut Finding> {
+        self.find_at(rule, seen.revisions, seen.at(), seen.side, detail)
+    }
+
+    /// The same of a message that is not the one that is seen now.
+    pub(crate) fn find_at(
+        &mut self,
+        rule: &'static Rule,
+        revisions: Revisions,
+        at: At,
+        by: Side,
+        detail: impl Into<String>,
+    ) -> Option<&mut Finding> {
+        let severity = rule.severity_in(revisions)?;
+        if (rule.needs_whole && !self.whole) || self.n_findings >= FINDINGS_OF_A_MESSAGE {
+            return None;
+        }
+        self.n_findings += 1;
+        let detail = clipped(&detail.into(), DETAIL_LIMIT_BYTES);
+        self.findings.push(Finding { rule, severity, at, others: Vec::new(), by, detail });
+        self.findings.last_mut()
+    }
+
+    /// Says that a message belongs to an earlier one.
+    pub(crate) fn link(&mut self, from: At, to: At, kind: LinkKind) {
+        self.links.push(Link { from, to, kind });
+    }
+}
+
+/// What a step found, apart from the rows.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) links: Vec<Link>,
+}
+
+/// Follows one session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machine {
+    pub(crate) state: SessionState,
+    framing: rpc::Framing,
+}
+
+impl Machine {
+    /// Takes one frame. `rows` are what an observer made of it: the frame's row, and one for each member of a batch.
+    pub(crate) fn step<'a>(
+        &mut self,
+        stamp: &Stamp,
+        frame: &Frame,
+        content: &Content,
+        rows: impl Iterator<Item = &'a MessageRow>,
+        found: &mut Found,
+    ) {
+        let before = found.findings.len();
+        let state = &mut self.state;
+        state.at_ns = stamp.at_ns;
+        let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
+        if let Origin::Gap(n_bytes) = stamp.origin {
+            state.whole = false;
+            state.totals.lost_bytes += n_bytes;
+            self.framing.forget();
+            return;
+        }
+        let party = state.party_mut(sender(stamp.stream.direction()));
+        if stamp.stream.channel() == tap_frame::Channel::Message {
+            party.n_bytes += frame.bytes.len() as u64;
+        }
+        // The members of a batch, in step with their rows.
+        let mut members: Option<(Box<dyn Iterator<Item = Node<'_>> + '_>, std::slice::Iter<'_, Member>)> = None;
+        for row in rows {
+            state.at = Some(row.at);
+            let mut step =
+                |content: Part<'_>, node: Node<'_>| one(state, frame, stamp.scope, row, content, node, &mut out);
+            match (row.kind, content) {
+                (RowKind::Stderr | RowKind::Gap, _) => {}
+                (RowKind::Blank | RowKind::NotJson, _) => {
+                    rpc::no_message(state, &mut self.framing, frame, row, content, &mut out);
+                }
+                (RowKind::Batch, Content::Batch(batch)) => {
+                    rpc::frame(&mut self.framing, state, frame, row, &mut out);
+                    rpc::batch(state, frame, row, batch, &mut out);
+                    members = Some((Box::new(Node::new(&frame.bytes).elements()), batch.members.iter()));
+                }
+                (_, Content::Message(_)) => {
+                    rpc::frame(&mut self.framing, state, frame, row, &mut out);
+                    one(state, frame, stamp.scope, row, Part::Message, Node::new(&frame.bytes), &mut out);
+                }
+                (_, Content::NotAMessage(other)) => {
+                    rpc::frame(&mut self.framing, state, frame, row, &mut out);
+                    one(state, frame, stamp.scope, row, Part::Other(other), Node::new(&frame.bytes), &mut out);
+                }
+                (_, Content::Batch(_)) => {
+                    let Some((nodes, parts)) = &mut members else {
+                        continue;
+                    };
+                    let (Some(node), Some(member)) = (nodes.next(), parts.next()) else {
+                        continue;
+                    };
+                    match member {
+                        Member::Message(_) => step(Part::Message, node),
+                        Member::NotAMessage(other) => step(Part::Other(other), node),
+                    }
+                }
+                (_, Content::Blank | Content::NotJson(_)) => {}
+            }
+        }
+        self.count(&found.findings[before..]);
+    }
+
+    /// Says that nothing will follow.
+    pub(crate) fn finish(&mut self, found: &mut Found) {
+        if self.state.phase == crate::state::Phase::Ended {
+            return;
+        }
+        let before = found.findings.len();
+        let state = &mut self.state;
+        let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
+        rpc::end(state, &mut self.framing, &mut out);
+        tasks::end(state, &mut out);
+        modern::end(state, &mut out);
+        state.phase = crate::state::Phase::Ended;
+        state.phase_at = state.at;
+        self.count(&found.findings[before..]);
+    }
+
+    fn count(&mut self, findings: &[Finding]) {
+        for finding in findings {
+            self.state.totals.n_findings[finding.severity as usize] += 1;
+        }
+    }
+}
+
+/// A message, or what should have been one.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    Message,
+    Other(&'a NotAMessage),
+}
+
+/// Takes one message.
+fn one(
+    state: &mut SessionState,
+    frame: &Frame,
+    scope: u64,
+    row: &MessageRow,
+    part: Part<'_>,
+    node: Node<'_>,
+    out: &mut Out<'_>,
+) {
+    let direction = row.stream.direction();
+    let side = sender(direction);
+    state.party_mut(side).n_messages += 1;
+    let [params, result, error] = if node.is_object() { node.pick(["params", "result", "error"]) } else { [None; 3] };
+    let meta = params.or(result).and_then(|outer| outer.get("_meta"));
+    let answers = matches!(row.kind, RowKind::Result | RowKind::Error) || row.status.is_some();
+    let known = if answers { None } else { row.method.as_deref().and_then(method) };
+    let call = match (answers, &row.raw_id, row.pair) {
+        (true, Some(raw_id), Some(pair)) => state.close_call(scope, direction.reversed(), raw_id, pair),
+        _ => None,
+    };
+    let mut seen = Seen {
+        frame,
+        row,
+        node,
+        notes: row.notes,
+        scope,
+        side,
+        method: known,
+        revisions: Revisions::ALL,
+        params,
+        result,
+        error,
+        meta,
+    };
+    seen.revisions = lifecycle::revisions_of(state, &seen, call.as_deref());
+    match part {
+        Part::Other(other) => rpc::not_a_message(&seen, other, out),
+        Part::Message => rpc::message(&seen, out),
+    }
+    match (row.kind, call) {
+        (RowKind::Request, _) => request(state, &seen, out),
+        (RowKind::Notification, _) => {
+            state.totals.n_notifications += 1;
+            lifecycle::notification(state, &seen, out);
+            progress::notification(state, &seen, out);
+            tasks::notification(state, &seen, out);
+            modern::notification(state, &seen, out);
+            lists::notification(state, &seen, out);
+            features::notification(state, &seen, out);
+        }
+        (_, Some(call)) => {
+            let mut call = call;
+            let this = Arc::make_mut(&mut call);
+            this.answer = Some(row.at);
+            this.status = row.status;
+            this.latency_ns = row.latency_ns;
+            match row.status {
+                Some(Status::Ok) => state.totals.n_ok += 1,
+                Some(Status::ToolError) => state.totals.n_tool_errors += 1,
+                Some(Status::Error) | None => state.totals.n_errors += 1,
+            }
+            lifecycle::answer(state, &seen, &call, out);
+            progress::answer(state, &seen, &call, out);
+            tasks::answer(state, &seen, &mut call, out);
+            modern::answer(state, &seen, &call, out);
+            lists::answer(state, &seen, &call, out);
+            features::answer(state, &seen, &call, out);
+            Arc::make_mut(&mut call).params = None;
+            state.remember(call);
+        }
+        (_, None) if answers => {
+            rpc::answer_to_nothing(state, &seen, out);
+        }
+        (_, None) => {}
+    }
+}
+
+fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let Some(raw_id) = &seen.row.raw_id else {
+        return;
+    };
+    let params = seen.params.and_then(|params| seen.keep(params));
+    let token = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN));
+    let mut call = Call {
+        at: seen.at(),
+        at_ns: seen.at_ns(),
+        scope: seen.scope,
+        direction: seen.direction(),
+        raw_id: raw_id.clone(),
+        method: seen.method_name().into(),
+        known: seen.method,
+        target: seen.row.target.as_deref().map(Arc::from),
+        revisions: seen.revisions,
+        params,
+        progress_token: token.map(|token| RawId::from_token(token.bytes())),
+        n_progress: 0,
+        progress: None,
+        first_progress_ns: None,
+        cancelled: None,
+        answer: None,
+        status: None,
+        latency_ns: None,
+        task: None,
+        first_round: None,
+    };
+    rpc::request(state, seen, &call, out);
+    lifecycle::request(state, seen, &mut call, out);
+    progress::request(state, seen, &call, out);
+    tasks::request(state, seen, &mut call, out);
+    modern::request(state, seen, &mut call, out);
+    lists::request(state, seen, &call, out);
+    features::request(state, seen, &call, out);
+    state.used_ids[seen.side as usize].insert(raw_id);
+    if raw_id.is_null() {
+        return;
+    }
+    if state.n_in_flight < crate::observer::WAITING_LIMIT {
+        state.open_call(call);
+    } else {
+        rpc::too_many(state, seen, out);
+    }
+}

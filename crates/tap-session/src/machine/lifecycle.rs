@@ -1,0 +1,441 @@
+//! The handshake, eras and revisions, who may say what, and capabilities.
+//!
+//! Source: MCP basic/lifecycle of each legacy revision; 2026-07-28, basic/versioning and server/discover.
+
+use std::sync::Arc;
+
+use tap_jsonrpc::Node;
+use tap_protocol::{Era, Method, MethodKind, Revision, Revisions, Side, meta};
+
+use super::{Out, Seen};
+use crate::row::{RowKind, Status};
+use crate::rule::{Severity, quoted};
+use crate::rules::lifecycle as rule;
+use crate::state::{Call, Party, Phase, SessionState};
+
+/// Revisions that a server named which are remembered.
+const SUPPORTED_REVISIONS: usize = 50;
+
+/// How much of `instructions` is kept, bytes.
+const INSTRUCTIONS_BYTES: usize = 16 * 1024;
+
+/// In which revisions a message may be, as far as it and what came before show.
+pub(crate) fn revisions_of(state: &SessionState, seen: &Seen<'_>, call: Option<&Call>) -> Revisions {
+    if let Some(call) = call {
+        let answered = if &*call.method == "initialize" { seen.result } else { None };
+        let agreed = answered.and_then(|result| revision_named(result.get("protocolVersion")?));
+        return match agreed {
+            Some(revision) if revision.era() == Era::Legacy => Revisions::only(revision),
+            _ => call.revisions,
+        };
+    }
+    if !matches!(seen.row.kind, RowKind::Request | RowKind::Notification) {
+        return spoken(state);
+    }
+    if let (Side::Client, Some(version)) = (seen.side, seen.meta.and_then(|meta| meta.get(meta::PROTOCOL_VERSION)))
+        && seen.method_name() != "initialize"
+    {
+        let named = revision_named(version).filter(|revision| revision.era() == Era::Modern);
+        return named.map_or(Revisions::MODERN, Revisions::only);
+    }
+    match seen.method_name() {
+        "initialize" => Revisions::LEGACY,
+        "server/discover" | "subscriptions/listen" | "notifications/subscriptions/acknowledged" => Revisions::MODERN,
+        "notifications/progress" => {
+            let token = seen.param("progressToken").map(|token| tap_jsonrpc::RawId::from_token(token.bytes()));
+            let call = token.and_then(|token| state.call_of_token(seen.direction().reversed(), &token));
+            call.map_or_else(|| spoken(state), |call| call.revisions)
+        }
+        "notifications/cancelled" => {
+            let id = seen.param("requestId").map(|id| tap_jsonrpc::RawId::from_token(id.bytes()));
+            let call = id.and_then(|id| state.call(seen.scope, seen.direction(), &id));
+            call.map_or_else(|| spoken(state), |call| call.revisions)
+        }
+        _ => match (seen.side, state.phase) {
+            // Without the `_meta` of the modern era it is legacy, or wrong.
+            (Side::Client, Phase::Unopened | Phase::Probing | Phase::Refused) if seen.method_name() != "ping" => {
+                Revisions::LEGACY
+            }
+            _ => spoken(state),
+        },
+    }
+}
+
+/// The revisions that may be spoken now.
+fn spoken(state: &SessionState) -> Revisions {
+    match (state.revision, state.era) {
+        (Some(revision), _) => Revisions::only(revision),
+        (None, Some(Era::Legacy)) => Revisions::LEGACY,
+        (None, Some(Era::Modern)) if state.phase != Phase::Probing => Revisions::MODERN,
+        (None, _) => Revisions::ALL,
+    }
+}
+
+fn revision_named(version: Node<'_>) -> Option<Revision> {
+    Revision::nearest(&version.text()?)
+}
+
+fn kept_text(node: Option<Node<'_>>, limit: usize) -> Option<Arc<str>> {
+    Some(crate::rule::clipped(&node?.text()?, limit).into())
+}
+
+fn enter(state: &mut SessionState, seen: &Seen<'_>, phase: Phase) {
+    state.phase = phase;
+    state.phase_at = Some(seen.at());
+}
+
+/// Takes in what a side says about itself.
+fn introduce(party: &mut Party, seen: &Seen<'_>, info: Option<Node<'_>>, capabilities: Option<Node<'_>>) {
+    if let Some(info) = info {
+        party.name = kept_text(info.get("name"), 200).or_else(|| party.name.take());
+        party.version = kept_text(info.get("version"), 200).or_else(|| party.version.take());
+    }
+    if let Some(capabilities) = capabilities {
+        // Said anew with every request of the modern era: not kept anew when it is the same.
+        let same = party.capabilities.as_ref().is_some_and(|known| *known.0 == *capabilities.bytes());
+        if !same {
+            party.capabilities = seen.keep(capabilities);
+            party.declared_at = Some(seen.at());
+        }
+    }
+}
+
+/// A request.
+pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
+    let name = call.method.clone();
+    known_method(state, seen, out);
+    match seen.side {
+        Side::Client => {
+            let modern = seen.is_modern();
+            if modern {
+                open_modern(state, seen);
+            } else if &*name != "initialize" && &*name != "ping" {
+                client_in_order(state, seen, out);
+            }
+            if &*name == "initialize" {
+                initialize(state, seen, out);
+            }
+            state.client_asked |= &*name != "ping" && &*name != "server/discover";
+        }
+        Side::Server => {
+            let early = matches!(state.phase, Phase::Initializing | Phase::Initialized);
+            if early && &*name != "ping" {
+                out.find(&rule::LIF_003, seen, quoted(&name));
+            }
+        }
+    }
+    capabilities(state, seen, out);
+}
+
+/// A modern request needs no handshake: it opens the session itself.
+fn open_modern(state: &mut SessionState, seen: &Seen<'_>) {
+    let [version, info, capabilities] = seen
+        .meta
+        .map_or([None; 3], |meta| meta.pick([meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES]));
+    let opens = matches!(state.phase, Phase::Unopened | Phase::Probing | Phase::Refused);
+    if opens || state.era == Some(Era::Modern) {
+        introduce(&mut state.client, seen, info, capabilities);
+    }
+    if !opens {
+        return;
+    }
+    state.era = Some(Era::Modern);
+    if let Some(version) = kept_text(version, 100) {
+        state.asked_revision = Some(version);
+    }
+    if seen.method_name() == "server/discover" {
+        enter(state, seen, Phase::Probing);
+    } else {
+        state.revision_text.clone_from(&state.asked_revision);
+        state.revision = seen.revisions.iter().next_back();
+        enter(state, seen, Phase::Operating);
+    }
+}
+
+/// A client's legacy request that is neither `initialize` nor `ping`.
+fn client_in_order(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    match state.phase {
+        Phase::Unopened | Phase::Probing | Phase::Refused => {
+            if !state.client_asked && state.told_once.insert("LIF-001").is_none() {
+                out.find(&rule::LIF_001, seen, format!("it is {}", quoted(seen.method_name())));
+            }
+        }
+        Phase::Initializing => {
+            out.find(&rule::LIF_002, seen, quoted(seen.method_name()));
+        }
+        Phase::Initialized => {
+            if state.told_once.insert("LIF-004").is_none() {
+                out.find(&rule::LIF_004, seen, format!("{} came first", quoted(seen.method_name())));
+            }
+        }
+        Phase::Operating | Phase::Ended => {}
+    }
+}
+
+fn initialize(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let legacy_session = state.era == Some(Era::Legacy)
+        && matches!(state.phase, Phase::Initializing | Phase::Initialized | Phase::Operating);
+    if legacy_session {
+        let finding = out.find(&rule::LIF_006, seen, "");
+        if let (Some(finding), Some(at)) = (finding, state.phase_at) {
+            finding.others.push(at);
+        }
+    }
+    let [version, capabilities, info] =
+        seen.params.map_or([None; 3], |params| params.pick(["protocolVersion", "capabilities", "clientInfo"]));
+    missing(
+        &rule::LIF_007,
+        seen,
+        [version, capabilities, info],
+        ["protocolVersion", "capabilities", "clientInfo"],
+        out,
+    );
+    let asked = version.and_then(revision_named);
+    if asked.is_some_and(|revision| revision.era() == Era::Modern)
+        && let Some(finding) =
+            out.find(&rule::LIF_011, seen, "the client asks for it, and older servers answer with theirs")
+    {
+        finding.severity = Severity::Note;
+    }
+    if legacy_session {
+        // The session stays what it is, until an answer says otherwise.
+        return;
+    }
+    state.era = Some(Era::Legacy);
+    state.revision = None;
+    state.revision_text = None;
+    state.asked_revision = kept_text(version, 100);
+    introduce(&mut state.client, seen, info, capabilities);
+    enter(state, seen, Phase::Initializing);
+}
+
+/// Says which of the members that a handshake needs are not there.
+fn missing(
+    rule: &'static crate::rule::Rule,
+    seen: &Seen<'_>,
+    [version, capabilities, info]: [Option<Node<'_>>; 3],
+    names: [&str; 3],
+    out: &mut Out<'_>,
+) {
+    let mut missing = Vec::new();
+    if !version.is_some_and(Node::is_string) {
+        missing.push(names[0].to_owned());
+    }
+    if !capabilities.is_some_and(Node::is_object) {
+        missing.push(names[1].to_owned());
+    }
+    for member in ["name", "version"] {
+        if !info.and_then(|info| info.get(member)).is_some_and(Node::is_string) {
+            missing.push(format!("{}.{member}", names[2]));
+        }
+    }
+    if !missing.is_empty() {
+        out.find(rule, seen, format!("missing: {}", missing.join(", ")));
+    }
+}
+
+/// A notification.
+pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    known_method(state, seen, out);
+    if seen.side == Side::Client && seen.method_name() == "notifications/initialized" && !seen.is_modern() {
+        match state.phase {
+            Phase::Initialized => {
+                if state.revision.is_none() {
+                    let named = state.revision_text.as_deref().unwrap_or_default();
+                    out.find(&rule::LIF_010, seen, format!("the server answered with {}", quoted(named)));
+                }
+                enter(state, seen, Phase::Operating);
+            }
+            Phase::Unopened | Phase::Probing | Phase::Initializing | Phase::Refused => {
+                out.find(&rule::LIF_005, seen, "");
+            }
+            Phase::Operating | Phase::Ended => {}
+        }
+    }
+    let early = matches!(state.phase, Phase::Initializing | Phase::Initialized);
+    let allowed = ["notifications/message", "notifications/progress", "notifications/cancelled"];
+    if seen.side == Side::Server
+        && early
+        && !allowed.contains(&seen.method_name())
+        && let Some(finding) = out.find(&rule::LIF_003, seen, quoted(seen.method_name()))
+    {
+        finding.severity = Severity::Note;
+    }
+    capabilities(state, seen, out);
+}
+
+/// Whether the method is there at all, in this revision, and from this side.
+fn known_method(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let Some(method) = seen.method else {
+        let declares = |party: &Party| {
+            let capabilities = party.capabilities.as_ref();
+            capabilities.is_some_and(|known| known.declares(&["experimental"]) || known.declares(&["extensions"]))
+        };
+        if !declares(&state.client) && !declares(&state.server) {
+            out.find(&rule::LIF_015, seen, quoted(seen.method_name()));
+        }
+        return;
+    };
+    if method.kind == MethodKind::Request && seen.row.kind == RowKind::Notification {
+        out.find(&rule::LIF_012, seen, format!("{} is a request, and has no id here", quoted(method.name)));
+        return;
+    }
+    // That a server asks at all, and that a client tells progress, have rules of their own in the modern era.
+    let own_rule = seen.is_modern()
+        && (seen.side == Side::Server && seen.row.kind == RowKind::Request
+            || seen.side == Side::Client && method.name == "notifications/progress");
+    if own_rule {
+        return;
+    }
+    if method.revisions().intersection(seen.revisions).is_empty() {
+        let instead = match method.replaced_by {
+            Some(instead) if seen.is_modern() => format!("; instead: {instead}"),
+            _ => format!("; it is in {}", method.revisions()),
+        };
+        out.find(&rule::LIF_012, seen, format!("{}{instead}", quoted(method.name)));
+    } else if !seen.revisions.iter().any(|revision| method.may_send(revision, seen.side)) {
+        let detail = format!("{} from the {}", quoted(method.name), side_name(seen.side));
+        out.find(&rule::LIF_013, seen, detail);
+    }
+}
+
+/// What a side is called.
+pub(crate) fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+/// The capabilities of the legacy era that a message needs and that were not declared, as text.
+fn undeclared(
+    state: &SessionState,
+    method: &Method,
+    revisions: Revisions,
+    sender: Side,
+) -> Option<(Side, String, bool)> {
+    let revision = revisions.iter().next().filter(|_| revisions.is_subset_of(Revisions::LEGACY))?;
+    method.needs(revision, sender).find_map(|need| {
+        let known = state.party(need.declared_by).capabilities.as_ref()?;
+        let whole_feature = need.path.len() == 1 && need.declared_by != sender;
+        (!known.declares(need.path)).then(|| (need.declared_by, need.path.join("."), whole_feature))
+    })
+}
+
+fn capabilities(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if !matches!(state.phase, Phase::Initialized | Phase::Operating) {
+        return;
+    }
+    let Some((declared_by, path, whole_feature)) =
+        seen.method.and_then(|method| undeclared(state, method, seen.revisions, seen.side))
+    else {
+        return;
+    };
+    let rule = match (whole_feature, declared_by) {
+        (true, Side::Server) => &rule::CAP_001,
+        (true, Side::Client) => &rule::CAP_002,
+        (false, _) => &rule::CAP_003,
+    };
+    let detail = format!("{} needs `{path}` of the {}", quoted(seen.method_name()), side_name(declared_by));
+    if let (Some(finding), Some(at)) = (out.find(rule, seen, detail), state.party(declared_by).declared_at) {
+        finding.others.push(at);
+    }
+}
+
+/// An answer, and its request.
+pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+    if seen.row.status == Some(Status::Ok)
+        && let Some((declared_by, path, _)) =
+            call.known.and_then(|method| undeclared(state, method, call.revisions, call.side()))
+        && declared_by == seen.side
+    {
+        let finding = out.find(&rule::CAP_004, seen, format!("{} without `{path}`", quoted(&call.method)));
+        if let Some(finding) = finding {
+            finding.others.push(call.at);
+        }
+    }
+    match (&*call.method, seen.result) {
+        ("initialize", Some(result)) => initialized(state, seen, result, out),
+        ("initialize", None) => {
+            supported_in_error(state, seen);
+            if state.phase == Phase::Initializing {
+                state.era = None;
+                enter(state, seen, Phase::Refused);
+            }
+        }
+        ("server/discover", Some(result)) => discovered(state, seen, call, result),
+        ("server/discover", None) => {
+            supported_in_error(state, seen);
+            let code = seen.error.and_then(|error| error.get("code")?.as_i64());
+            let modern = matches!(code, Some(-32022..=-32020));
+            if state.phase == Phase::Probing && !modern {
+                state.era = None;
+                enter(state, seen, Phase::Unopened);
+            }
+        }
+        _ => {}
+    }
+    if call.is_modern() && seen.result.is_some() {
+        let info = seen.meta.and_then(|meta| meta.get(meta::SERVER_INFO));
+        if info.is_some() && state.era == Some(Era::Modern) {
+            introduce(&mut state.server, seen, info, None);
+        }
+    }
+}
+
+fn initialized(state: &mut SessionState, seen: &Seen<'_>, result: Node<'_>, out: &mut Out<'_>) {
+    let [version, capabilities, info, instructions] =
+        result.pick(["protocolVersion", "capabilities", "serverInfo", "instructions"]);
+    missing(
+        &rule::LIF_008,
+        seen,
+        [version, capabilities, info],
+        ["protocolVersion", "capabilities", "serverInfo"],
+        out,
+    );
+    let text = kept_text(version, 100);
+    let revision = version.and_then(revision_named);
+    if revision.is_some_and(|revision| revision.era() == Era::Modern) {
+        out.find(&rule::LIF_011, seen, "the server answers with it");
+    }
+    let asked = state.asked_revision.clone();
+    if let (Some(asked), Some(text)) = (&asked, &text)
+        && asked != text
+        && state.supported.contains(asked)
+    {
+        out.find(&rule::LIF_009, seen, format!("asked for {}, answered {}", quoted(asked), quoted(text)));
+    }
+    state.era = Some(Era::Legacy);
+    state.revision_text = text;
+    state.revision = revision.map(|revision| revision.min(Revision::LATEST_LEGACY));
+    state.instructions = kept_text(instructions, INSTRUCTIONS_BYTES);
+    introduce(&mut state.server, seen, info, capabilities);
+    // A client that was too quick is not in need of saying it again.
+    enter(state, seen, Phase::Initialized);
+}
+
+fn discovered(state: &mut SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>) {
+    let [capabilities, versions, instructions] = result.pick(["capabilities", "supportedVersions", "instructions"]);
+    supported(state, versions);
+    if state.phase == Phase::Probing || state.era == Some(Era::Modern) {
+        introduce(&mut state.server, seen, None, capabilities);
+        state.instructions = kept_text(instructions, INSTRUCTIONS_BYTES);
+    }
+    if state.phase == Phase::Probing {
+        state.revision_text = kept_text(call.meta(meta::PROTOCOL_VERSION), 100);
+        state.revision = call.revisions.iter().next_back();
+        enter(state, seen, Phase::Operating);
+    }
+}
+
+fn supported_in_error(state: &mut SessionState, seen: &Seen<'_>) {
+    supported(state, seen.error.and_then(|error| error.at(&["data", "supported"])));
+}
+
+fn supported(state: &mut SessionState, versions: Option<Node<'_>>) {
+    for version in versions.into_iter().flat_map(Node::elements).filter_map(|version| kept_text(Some(version), 100)) {
+        if state.supported.len() < SUPPORTED_REVISIONS && !state.supported.contains(&version) {
+            state.supported.push_back(version);
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Framing and JSON-RPC: is a line a message, and is a message well formed.
+//!
+//! Source: MCP basic, Messages (every revision), and JSON-RPC 2.0.
+
+use tap_frame::{Direction, Frame, Stream};
+use tap_jsonrpc::{Batch, Content, EnvelopeError, Member, Misfit, Node, NotAMessage, Notes, Progress, Scanner};
+use tap_protocol::{MethodKind, Revisions, meta};
+
+use super::{Out, Seen};
+use crate::observer::WATCHES;
+use crate::row::{At, MessageRow, RowKind};
+use crate::rule::{Severity, quoted};
+use crate::rules::framing as rule;
+use crate::state::{Call, SessionState, sender};
+
+/// Whole numbers beyond this are rounded by parsers that know only `double`: 2^53 − 1.
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+
+/// Lines that may together be one message. A log of a million lines that begins with a bracket is no such message.
+const LINES_OF_A_MESSAGE: usize = 10_000;
+
+/// What is known of lines that are no messages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Framing {
+    /// By stream code: lines that may together be one message.
+    open: [Option<OpenValue>; 2],
+    /// By stream code: the newest frame ended without a newline.
+    tail: [Option<At>; 2],
+}
+
+/// A JSON value that goes on in the next line.
+#[derive(Debug, Clone)]
+struct OpenValue {
+    scanner: Scanner,
+    lines: Vec<At>,
+    /// Whose line it is, and in which revisions it may be.
+    revisions: Revisions,
+}
+
+impl Framing {
+    /// Forgets what came before a gap.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn index(stream: Stream) -> usize {
+    usize::from(stream == Stream::ToClient)
+}
+
+/// The revisions in which a line is that says nothing itself.
+fn revisions_of_line(state: &SessionState) -> Revisions {
+    state.revision.map_or(Revisions::ALL, Revisions::only)
+}
+
+/// Judges a line that is a message.
+pub(crate) fn frame(
+    framing: &mut Framing,
+    state: &mut SessionState,
+    frame: &Frame,
+    row: &MessageRow,
+    out: &mut Out<'_>,
+) {
+    give_up(framing, frame.stream, out);
+    line(framing, state, frame, row, out);
+}
+
+/// Judges how a line was written.
+fn line(framing: &mut Framing, state: &mut SessionState, frame: &Frame, row: &MessageRow, out: &mut Out<'_>) {
+    let (revisions, by) = (revisions_of_line(state), sender(frame.direction()));
+    framing.tail[index(frame.stream)] = (!frame.bytes.ends_with(b"\n") && !frame.bytes.is_empty()).then_some(row.at);
+    if row.notes.is_empty() {
+        return;
+    }
+    let oddities = Notes::INVALID_UTF8.union(Notes::BYTE_ORDER_MARK);
+    if !row.notes.without(row.notes.without(oddities)).is_empty() {
+        let what = if row.notes.contains(Notes::INVALID_UTF8) { "not UTF-8" } else { "a byte order mark" };
+        out.find_at(&rule::FRM_004, revisions, row.at, by, what);
+    }
+    // Who writes carriage returns writes them always: told once.
+    if row.notes.contains(Notes::CARRIAGE_RETURN)
+        && state.told_once.insert(carriage_return(frame.direction())).is_none()
+    {
+        out.find_at(&rule::FRM_006, revisions, row.at, by, "told once a direction");
+    }
+}
+
+fn carriage_return(direction: Direction) -> &'static str {
+    match direction {
+        Direction::ToServer => "FRM-006 to server",
+        Direction::ToClient => "FRM-006 to client",
+    }
+}
+
+/// A line that is not JSON, or empty.
+pub(crate) fn no_message(
+    state: &mut SessionState,
+    framing: &mut Framing,
+    frame: &Frame,
+    row: &MessageRow,
+    content: &Content,
+    out: &mut Out<'_>,
+) {
+    line(framing, state, frame, row, out);
+    let revisions = revisions_of_line(state);
+    let slot = &mut framing.open[index(frame.stream)];
+    if let Some(open) = slot {
+        open.scanner.feed(&frame.bytes);
+        open.lines.push(row.at);
+        match open.scanner.progress() {
+            Progress::Inside if open.lines.len() < LINES_OF_A_MESSAGE => return,
+            Progress::Inside | Progress::Failed => {}
+            Progress::Blank | Progress::Complete => {
+                if let Content::Message(_) | Content::Batch(_) = open.scanner.finish().content {
+                    let (lines, revisions) = (std::mem::take(&mut open.lines), open.revisions);
+                    *slot = None;
+                    let (Some(first), by) = (lines.first(), sender(frame.direction())) else {
+                        return;
+                    };
+                    let detail = format!("one message over {} lines", lines.len());
+                    if let Some(finding) = out.find_at(&rule::FRM_003, revisions, *first, by, detail) {
+                        finding.others = lines.into_iter().skip(1).take(20).collect();
+                    }
+                    return;
+                }
+            }
+        }
+        give_up(framing, frame.stream, out);
+        return;
+    }
+    match content {
+        // Cut off inside an object or an array: the rest may be on the next lines.
+        Content::NotJson(EnvelopeError::Truncated { .. }) if frame.bytes.ends_with(b"\n") => {
+            let mut scanner = Scanner::new(WATCHES);
+            scanner.feed(&frame.bytes);
+            *slot = Some(OpenValue { scanner, lines: vec![row.at], revisions });
+        }
+        _ => noise(revisions, row.at, frame.stream, row.kind == RowKind::Blank, out),
+    }
+}
+
+/// Lines that looked like the beginning of a message were not.
+fn give_up(framing: &mut Framing, stream: Stream, out: &mut Out<'_>) {
+    if let Some(open) = framing.open[index(stream)].take() {
+        for at in open.lines {
+            noise(open.revisions, at, stream, false, out);
+        }
+    }
+}
+
+fn noise(revisions: Revisions, at: At, stream: Stream, blank: bool, out: &mut Out<'_>) {
+    let rule = if stream == Stream::ToClient { &rule::FRM_001 } else { &rule::FRM_002 };
+    let detail = if blank { "an empty line" } else { "not JSON" };
+    let finding = out.find_at(rule, revisions, at, sender(stream.direction()), detail);
+    if let (true, Some(finding)) = (blank, finding) {
+        finding.severity = Severity::Warning;
+    }
+}
+
+/// A batch as a whole; its members are judged like other messages.
+pub(crate) fn batch(state: &SessionState, frame: &Frame, row: &MessageRow, batch: &Batch, out: &mut Out<'_>) {
+    let (revisions, by) = (revisions_of_line(state), sender(frame.direction()));
+    out.find_at(&rule::RPC_013, revisions, row.at, by, format!("{} messages in one line", batch.n_members));
+    let answers = |member: &Member| match member {
+        Member::Message(envelope) => envelope.method.is_none(),
+        Member::NotAMessage(other) => other.method.is_none(),
+    };
+    let n_answers = batch.members.iter().filter(|member| answers(member)).count();
+    if batch.members.is_empty() {
+        out.find_at(&rule::RPC_015, revisions, row.at, by, "empty");
+    } else if 0 < n_answers && n_answers < batch.members.len() {
+        let detail = format!("{n_answers} of {} are answers", batch.members.len());
+        out.find_at(&rule::RPC_015, revisions, row.at, by, detail);
+    }
+}
+
+/// JSON that is none of the four messages.
+pub(crate) fn not_a_message(seen: &Seen<'_>, other: &NotAMessage, out: &mut Out<'_>) {
+    let noise = match other.why {
+        Misfit::ResultAndError => {
+            out.find(&rule::RPC_008, seen, "both a result and an error");
+            return;
+        }
+        Misfit::MethodAndOutcome => {
+            out.find(&rule::RPC_008, seen, "a method beside a result or an error");
+            return;
+        }
+        Misfit::NoMember if other.id.is_some() => {
+            out.find(&rule::RPC_008, seen, "an id, and neither a method, a result nor an error");
+            return;
+        }
+        Misfit::ResultWithoutId => {
+            out.find(&rule::RPC_006, seen, "a result without an id");
+            return;
+        }
+        Misfit::NotAnObject | Misfit::MethodNotAString | Misfit::NoMember | Misfit::ErrorNotAnObject => other.why,
+    };
+    let rule = match seen.direction() {
+        Direction::ToClient => &rule::FRM_001,
+        Direction::ToServer => &rule::FRM_002,
+    };
+    out.find(rule, seen, format!("JSON, but no message: {noise}"));
+}
+
+/// What holds of every message.
+pub(crate) fn message(seen: &Seen<'_>, out: &mut Out<'_>) {
+    if seen.params.is_some_and(|params| !params.is_object()) {
+        out.find(&rule::RPC_016, seen, "");
+    }
+    if seen.row.kind == RowKind::Result && seen.result.is_some_and(|result| !result.is_object()) {
+        out.find(&rule::RPC_017, seen, "");
+    }
+    if seen.row.kind == RowKind::Error {
+        error(seen, out);
+    }
+    if let Some(raw_id) = &seen.row.raw_id {
+        id(seen, Node::new(raw_id.as_bytes()), out);
+    }
+    if seen.notes.is_empty() {
+        return;
+    }
+    if seen.notes.contains(Notes::MISSING_VERSION) {
+        out.find(&rule::RPC_001, seen, "it is missing");
+    }
+    if seen.notes.contains(Notes::OTHER_VERSION) {
+        let version = seen.node.get("jsonrpc").map(|version| quoted(&String::from_utf8_lossy(version.bytes())));
+        out.find(&rule::RPC_001, seen, format!("it is {}", version.unwrap_or_default()));
+    }
+    if seen.notes.contains(Notes::DUPLICATE_MEMBER) {
+        out.find(&rule::RPC_018, seen, "");
+    }
+    if seen.notes.contains(Notes::NULL_OUTCOME) && seen.row.kind == RowKind::Error {
+        out.find(&rule::RPC_008, seen, "an error beside `\"result\":null`").map(|finding| {
+            finding.severity = Severity::Warning;
+        });
+    }
+    if seen.notes.contains(Notes::WRONG_ID_TYPE) && seen.row.raw_id.is_none() {
+        out.find(&rule::RPC_003, seen, "an object or an array");
+    }
+}
+
+fn error(seen: &Seen<'_>, out: &mut Out<'_>) {
+    let Some(error) = seen.error else {
+        return;
+    };
+    let [code, message] = if error.is_object() { error.pick(["code", "message"]) } else { [None; 2] };
+    if !error.is_object() {
+        out.find(&rule::RPC_009, seen, "not an object");
+    } else if !code.is_some_and(Node::is_integer) {
+        out.find(&rule::RPC_009, seen, "`code` is no whole number");
+    } else if !message.is_some_and(Node::is_string) {
+        out.find(&rule::RPC_009, seen, "`message` is no text");
+    }
+    if seen.row.raw_id.as_ref().is_none_or(tap_jsonrpc::RawId::is_null) && !seen.notes.contains(Notes::WRONG_ID_TYPE) {
+        out.find(&rule::RPC_010, seen, if seen.row.raw_id.is_some() { "null" } else { "none" });
+    }
+}
+
+fn id(seen: &Seen<'_>, id: Node<'_>, out: &mut Out<'_>) {
+    if id.is_null() {
+        if seen.row.kind == RowKind::Request {
+            out.find(&rule::RPC_002, seen, "");
+        }
+        return;
+    }
+    if !id.is_string() && !id.is_integer() {
+        out.find(&rule::RPC_003, seen, format!("it is {}", quoted(&String::from_utf8_lossy(id.bytes()))));
+    }
+    unsafe_integer(seen, "id", id, out);
+}
+
+fn unsafe_integer(seen: &Seen<'_>, what: &str, number: Node<'_>, out: &mut Out<'_>) {
+    let safe = -MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER;
+    if number.is_number() && number.is_integer() && !number.as_i64().is_some_and(|number| safe.contains(&number)) {
+        out.find(&rule::RPC_019, seen, format!("{what} {}", quoted(&String::from_utf8_lossy(number.bytes()))));
+    }
+}
+
+/// A request, before it is put with those in flight.
+pub(crate) fn request(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+    if seen.method.is_some_and(|method| method.kind == MethodKind::Notification) {
+        out.find(&rule::RPC_011, seen, format!("{} has the id {}", call.method, call.raw_id));
+    }
+    if seen.row.at.member > 0 && &*call.method == "initialize" {
+        out.find(&rule::RPC_014, seen, "");
+    }
+    if let Some(token) = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)) {
+        unsafe_integer(seen, "progress token", token, out);
+    }
+    if &*call.method == "tools/call"
+        && let Some(arguments) = seen.param("arguments").filter(|arguments| arguments.is_object())
+    {
+        for (key, value) in arguments.members() {
+            if value.is_number() {
+                unsafe_integer(seen, &format!("argument {}", quoted(&key.text())), value, out);
+            }
+        }
+    }
+    if call.raw_id.is_null() || !state.used_ids_of(seen.side).contains(&call.raw_id) {
+        return;
+    }
+    let earlier = state
+        .call(seen.scope, seen.direction(), &call.raw_id)
+        .or_else(|| state.recent_call(seen.scope, seen.direction(), &call.raw_id))
+        .map(|earlier| earlier.at);
+    let waits = state.call(seen.scope, seen.direction(), &call.raw_id).is_some();
+    // Of a probe that was never answered nobody can tell whether it is still in flight.
+    let rule = match (seen.is_modern(), waits) {
+        (true, false) => return,
+        (true, true) => &rule::RPC_005,
+        (false, _) => &rule::RPC_004,
+    };
+    let finding = out.find(rule, seen, format!("id {}", call.raw_id));
+    if let (Some(finding), Some(earlier)) = (finding, earlier) {
+        finding.others.push(earlier);
+    }
+}
+
+/// More requests wait than are followed.
+pub(crate) fn too_many(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if state.told_once.insert("TAP-001").is_none() {
+        out.find(&rule::TAP_001, seen, format!("{} wait for an answer", state.n_in_flight()));
+    }
+}
+
+/// An answer that pairs with no request.
+pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let raw_id = match &seen.row.raw_id {
+        Some(raw_id) if !raw_id.is_null() => raw_id,
+        // An error without an id answers what could not be read, or perhaps a notification.
+        _ => {
+            if seen.row.kind == RowKind::Result {
+                out.find(&rule::RPC_012, seen, "a result with the id null answers no request");
+            }
+            return;
+        }
+    };
+    let asked = seen.direction().reversed();
+    if let Some(call) = state.recent_call(seen.scope, asked, raw_id) {
+        let others = [Some(call.at), call.answer].into_iter().flatten().collect();
+        if let Some(finding) = out.find(&rule::RPC_007, seen, format!("id {raw_id}")) {
+            finding.others = others;
+        }
+        return;
+    }
+    if state.used_ids_of(sender(asked)).contains(raw_id) {
+        out.find(&rule::RPC_007, seen, format!("id {raw_id}, which was answered long ago"));
+        return;
+    }
+    if state.told_once.contains("TAP-001") {
+        return;
+    }
+    let spelled = spelled_otherwise(state, seen, asked);
+    let detail = match &spelled {
+        Some(call) => format!("id {raw_id}; a request has the id {}", call.raw_id),
+        None => format!("id {raw_id}"),
+    };
+    if let (Some(finding), Some(call)) = (out.find(&rule::RPC_006, seen, detail), spelled) {
+        finding.others.push(call.at);
+    }
+}
+
+/// The request in flight whose id says the same in other words: `"1"` for `1`, `1.0` for `1`.
+fn spelled_otherwise(state: &SessionState, seen: &Seen<'_>, asked: Direction) -> Option<std::sync::Arc<Call>> {
+    let plain = |raw_id: &tap_jsonrpc::RawId| {
+        let text = raw_id.text().unwrap_or_else(|| raw_id.to_string());
+        text.strip_suffix(".0").map_or(text.clone(), String::from)
+    };
+    let wanted = plain(seen.row.raw_id.as_ref()?);
+    if state.n_in_flight() > 1_000 {
+        return None;
+    }
+    state.in_flight().into_iter().find(|call| call.direction == asked && plain(&call.raw_id) == wanted)
+}
+
+/// The recording is over.
+pub(crate) fn end(state: &SessionState, framing: &mut Framing, out: &mut Out<'_>) {
+    for stream in [Stream::ToServer, Stream::ToClient] {
+        give_up(framing, stream, out);
+        if let Some(at) = framing.tail[index(stream)].take() {
+            out.find_at(&rule::FRM_005, revisions_of_line(state), at, sender(stream.direction()), "");
+        }
+    }
+    for call in state.in_flight() {
+        let listens = &*call.method == "subscriptions/listen";
+        if call.cancelled.is_some() || listens || call.known.is_some_and(|known| known.kind == MethodKind::Notification)
+        {
+            continue;
+        }
+        let detail = match &call.target {
+            Some(target) => format!("{} {}", call.method, quoted(target)),
+            None => quoted(&call.method),
+        };
+        let _ = out.find_at(&rule::RPC_020, call.revisions, call.at, call.side().other(), detail);
+    }
+}

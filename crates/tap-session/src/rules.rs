@@ -1,0 +1,75 @@
+//! The rules, as a table: one file a part of the protocol.
+//!
+//! The table is data: `mcp-tap explain`, `docs/rules.md` and the tests all read it. What breaks a rule is in `machine`
+//! (and `http`), where each rule is named at the place that finds it broken.
+
+macro_rules! rules {
+    ($list:ident: $($name:ident { $($field:ident: $value:expr),* $(,)? })*) => {
+        $(pub(crate) static $name: crate::rule::Rule =
+            crate::rule::Rule { $($field: $value,)* ..crate::rules::UNNAMED };)*
+        /// The rules of this file.
+        pub(crate) static $list: &[&crate::rule::Rule] = &[$(&$name),*];
+    };
+}
+
+pub(crate) mod features;
+pub(crate) mod framing;
+pub(crate) mod http;
+pub(crate) mod lifecycle;
+pub(crate) mod modern;
+pub(crate) mod progress;
+pub(crate) mod tasks;
+
+use tap_protocol::{Revision, Revisions};
+
+use crate::rule::{Rule, Severity};
+
+/// What a row of the table need not say.
+const UNNAMED: Rule = Rule {
+    id: "",
+    name: "",
+    severities: &[],
+    section: "",
+    title: "",
+    advice: "",
+    wrong: "",
+    right: "",
+    needs_whole: false,
+};
+
+// Short names for the tables below.
+const ALL: Revisions = Revisions::ALL;
+const LEGACY: Revisions = Revisions::LEGACY;
+const MODERN: Revisions = Revisions::MODERN;
+const A: Revisions = Revisions::only(Revision::V2024_11_05);
+const B: Revisions = Revisions::only(Revision::V2025_03_26);
+const C: Revisions = Revisions::only(Revision::V2025_06_18);
+const D: Revisions = Revisions::only(Revision::V2025_11_25);
+const E: Severity = Severity::Error;
+const W: Severity = Severity::Warning;
+const I: Severity = Severity::Note;
+
+/// All rules, in the order of their ids within each part.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    [
+        framing::FRAMING,
+        lifecycle::LIFECYCLE,
+        progress::PROGRESS,
+        features::FEATURES,
+        tasks::TASKS,
+        modern::MODERN_RULES,
+        http::HTTP,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// The rule with this id or name, whatever the case: `RPC-002`, `null-id`.
+#[must_use]
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    rules().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! Rules of tools, resources, prompts, elicitation, sampling and roots.
+
+rules! { FEATURES: }

@@ -1,0 +1,3 @@
+//! Rules of the HTTP transports.
+
+rules! { HTTP: }

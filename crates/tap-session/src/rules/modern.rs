@@ -1,0 +1,3 @@
+//! Rules of the modern era, 2026-07-28.
+
+rules! { MODERN_RULES: }

@@ -1,0 +1,3 @@
+//! Rules of progress, cancellation, pages, logging, pings and completion.
+
+rules! { PROGRESS: }

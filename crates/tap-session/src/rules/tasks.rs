@@ -1,0 +1,3 @@
+//! Rules of tasks.
+
+rules! { TASKS: }
