@@ -106,10 +106,7 @@ impl<'a> Outline<'a> {
             Entry::Vacant(entry) => entry.insert(index),
         };
         let n_keywords = value.as_object().map_or(0, Map::len);
-        self.location_bytes += pointer.len() * (n_keywords + 1);
-        if MAX_LOCATION_BYTES < self.location_bytes {
-            return Err(SchemaError::TooCostly);
-        }
+        self.locate(pointer.len() * (n_keywords + 1))?;
         self.subschemas.push(Subschema {
             value,
             pointer,
@@ -122,6 +119,11 @@ impl<'a> Outline<'a> {
             self.add_members(index, members)?;
         }
         Ok(index)
+    }
+
+    fn locate(&mut self, n_bytes: usize) -> Result<(), SchemaError> {
+        self.location_bytes += n_bytes;
+        if MAX_LOCATION_BYTES < self.location_bytes { Err(SchemaError::TooCostly) } else { Ok(()) }
     }
 
     fn add_members(&mut self, index: usize, members: &'a Map<String, Value>) -> Result<(), SchemaError> {
@@ -244,6 +246,10 @@ impl<'a> Outline<'a> {
                 "$recursiveRef" => self.resolve_recursive(index, text),
                 _ => self.resolve(index, keyword, text)?,
             };
+            if let Ok(target) = target {
+                // `rewrite.rs` writes the place of the target instead of the reference.
+                self.locate(self.subschemas[target].pointer.len())?;
+            }
             self.subschemas[index].references[at].target = target;
         }
         Ok(())
@@ -278,6 +284,9 @@ impl<'a> Outline<'a> {
             let Some(value) = reference::follow(self.subschemas[root].value, &fragment) else {
                 return Ok(Err(unresolved()));
             };
+            if let Some(&known) = self.by_address.get(&std::ptr::from_ref(value)) {
+                return Ok(Ok(known));
+            }
             let pointer = format!("{}{fragment}", self.subschemas[root].pointer);
             return self.add(value, pointer, resource).map(Ok);
         }

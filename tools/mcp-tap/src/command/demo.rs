@@ -100,6 +100,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
              mcp-tap ls                       the sessions\n  \
              mcp-tap log -s demo --frames     every message, and what the server wrote on stderr\n  \
              mcp-tap show demo:{failed:<14} the call that failed, and why\n  \
+             mcp-tap check -s demo            which rules of the protocol were broken\n  \
              mcp-tap export demo -o demo.jsonl\n\nThen put `mcp-tap run --` in front of a server's command in your host's configuration.\n",
             path.display()
         );
