@@ -166,13 +166,7 @@ impl<'a> Outline<'a> {
         Ok(())
     }
 
-    fn add_list(
-        &mut self,
-        index: usize,
-        how: How,
-        keyword: &'a str,
-        values: &'a [Value],
-    ) -> Result<(), SchemaError> {
+    fn add_list(&mut self, index: usize, how: How, keyword: &'a str, values: &'a [Value]) -> Result<(), SchemaError> {
         for (position, value) in values.iter().enumerate() {
             let mut pointer = self.subschemas[index].pointer.clone();
             reference::push(&mut pointer, keyword);
@@ -184,13 +178,7 @@ impl<'a> Outline<'a> {
         Ok(())
     }
 
-    fn add_part(
-        &mut self,
-        index: usize,
-        how: How,
-        names: &[&'a str],
-        value: &'a Value,
-    ) -> Result<(), SchemaError> {
+    fn add_part(&mut self, index: usize, how: How, names: &[&'a str], value: &'a Value) -> Result<(), SchemaError> {
         let mut pointer = self.subschemas[index].pointer.clone();
         for name in names {
             reference::push(&mut pointer, name);
@@ -256,12 +244,7 @@ impl<'a> Outline<'a> {
     }
 
     /// Where a reference leads. The outer error is that the target takes too much.
-    fn resolve(
-        &mut self,
-        index: usize,
-        keyword: &str,
-        text: &str,
-    ) -> Result<Result<usize, SchemaError>, SchemaError> {
+    fn resolve(&mut self, index: usize, keyword: &str, text: &str) -> Result<Result<usize, SchemaError>, SchemaError> {
         let unresolved = || SchemaError::UnresolvedReference { reference: shorten(text) };
         let (uri, fragment) = reference::split(text);
         let mut resource = self.subschemas[index].resource;
@@ -293,9 +276,8 @@ impl<'a> Outline<'a> {
         let Some(&Anchor { index, is_dynamic }) = self.resources[resource].anchors.get(&*fragment) else {
             return Ok(Err(unresolved()));
         };
-        let is_dynamic_in = |resource: &Resource<'_>| {
-            resource.anchors.get(&*fragment).is_some_and(|anchor| anchor.is_dynamic)
-        };
+        let is_dynamic_in =
+            |resource: &Resource<'_>| resource.anchors.get(&*fragment).is_some_and(|anchor| anchor.is_dynamic);
         let n_dynamic = self.resources.iter().filter(|resource| is_dynamic_in(resource)).count();
         if keyword == "$dynamicRef" && is_dynamic && 1 < n_dynamic {
             return Ok(Err(SchemaError::DynamicReference { reference: shorten(text) }));

@@ -122,7 +122,8 @@ impl Node {
 /// The steps of comparing something with a value, and its memory in bytes.
 pub(crate) fn size(value: &Value) -> (u64, u64) {
     let sum = |sizes: &mut dyn Iterator<Item = (u64, u64)>| {
-        sizes.fold((1, VALUE_BYTES), |(steps, bytes), (more_steps, more_bytes)| (steps + more_steps, bytes + more_bytes))
+        sizes
+            .fold((1, VALUE_BYTES), |(steps, bytes), (more_steps, more_bytes)| (steps + more_steps, bytes + more_bytes))
     };
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => (1, VALUE_BYTES),

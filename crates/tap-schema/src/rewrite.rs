@@ -14,15 +14,8 @@ use crate::pattern::Patterns;
 use crate::reference::to_reference;
 
 /// Keywords of all dialects that name a subschema or its dialect, and those that have content decoded.
-const LEFT_OUT: &[&str] = &[
-    "$schema",
-    "$vocabulary",
-    "$anchor",
-    "$dynamicAnchor",
-    "$recursiveAnchor",
-    "contentEncoding",
-    "contentMediaType",
-];
+const LEFT_OUT: &[&str] =
+    &["$schema", "$vocabulary", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "contentEncoding", "contentMediaType"];
 
 /// Writes the schema that `outline` is the outline of.
 pub(crate) fn rewrite(outline: &Outline<'_>, patterns: &Patterns<'_>) -> Value {

@@ -133,7 +133,8 @@ fn frame(seq: u64, modern: bool) -> Frame {
 /// A call and an answer of so many bytes.
 fn large(n_bytes: usize) -> Vec<Frame> {
     let text = "line of text \\n ".repeat(n_bytes / 16);
-    let answer = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#) + "\n";
+    let answer =
+        format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#) + "\n";
     let answer = Frame { stream: Stream::ToClient, bytes: Bytes::from(answer), ..frame(5, false) };
     vec![frame(1, false), frame(2, false), frame(3, false), frame(4, false), answer]
 }

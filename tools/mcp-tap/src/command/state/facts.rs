@@ -188,12 +188,12 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
         let who = if side == Side::Client { "from the client" } else { "from the server" };
         facts.say(who, format!("{} messages, {}", party.n_messages, size(party.n_bytes)));
         let used = state.used_ids_of(side);
-        let mut ids: Vec<String> = used
-            .runs()
-            .take(5)
-            .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}..{last}") })
-            .collect();
-        let n_more_runs = used.runs().count().saturating_sub(ids.len());
+        let runs = used.runs();
+        let run = |(first, last): &(i64, i64)| {
+            if first == last { first.to_string() } else { format!("{first}..{last}") }
+        };
+        let mut ids: Vec<String> = runs.iter().take(5).map(run).collect();
+        let n_more_runs = runs.len().saturating_sub(ids.len());
         if used.n_others() > 0 {
             ids.push(format!("{} that are no whole numbers", used.n_others()));
         }
