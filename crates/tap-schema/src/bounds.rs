@@ -59,8 +59,8 @@ fn levels(outline: &Outline<'_>) -> usize {
     // Without references, a schema is a tree.
     let order = postorder(outline, is_held).unwrap_or_default();
     let mut beyond = vec![0_usize; outline.subschemas.len()];
+    let mut levels = beyond.clone();
     for _ in 0..=REFERENCES_ON_THE_STACK {
-        let mut levels = vec![0_usize; outline.subschemas.len()];
         for &index in &order {
             let down = outline.subschemas[index].parts.iter().map(|part| match part.how {
                 How::Held => 0,
@@ -72,7 +72,7 @@ fn levels(outline: &Outline<'_>) -> usize {
         // What a reference adds itself, over its target.
         beyond = levels.iter().map(|levels| levels + 1).collect();
     }
-    beyond.into_iter().max().unwrap_or(0)
+    levels.into_iter().max().unwrap_or(0)
 }
 
 /// The reached subschemas, each after the parts of it that `follows` tells to follow; or one that is part of itself.

@@ -67,11 +67,7 @@ impl Walk<'_> {
         let n_before = self.n_visits;
         self.visit_in_place(node, part, depth, &mut cost)?;
         self.visit_below(node, part, depth, &mut cost)?;
-        let own = &self.plan.nodes[node];
-        if self.plan.has_unevaluated {
-            cost.looking = cost.looking.saturating_add(cost.steps);
-        }
-        if own.is_unrolled {
+        if self.plan.nodes[node].is_unrolled {
             cost.steps = cost.steps.saturating_add(cost.looking);
         }
         // Looking for errors, a keyword may first ask whether there are any.
@@ -96,17 +92,12 @@ impl Walk<'_> {
         let node = &self.plan.nodes[node];
         let part = &self.instance.parts[part];
         let mut steps = 1 + node.n_keywords + node.n_listed;
-        match &part.content {
-            Content::Plain => {}
-            Content::Text(text) => {
-                let n_bytes = text.len() as u64;
-                steps += n_bytes / 16 + node.n_text.saturating_mul(n_bytes + 1);
-            }
-            Content::Array(items) => steps += items.len() as u64,
-            Content::Object(members) => {
-                let n_bytes: u64 = members.iter().map(|member| member.name.len() as u64 + 1).sum();
-                steps += members.len() as u64 + n_bytes / 16 + node.n_name.saturating_mul(n_bytes);
-            }
+        if let Content::Text(text) = &part.content {
+            let n_bytes = text.len() as u64;
+            steps += n_bytes / 16 + node.n_text.saturating_mul(n_bytes + 1);
+        }
+        if node.has_parts_below || self.plan.has_unevaluated {
+            steps += part.n_children + part.n_name_bytes / 16 + node.n_name.saturating_mul(part.n_name_bytes);
         }
         if node.is_unique {
             // Up to 15 items are compared with each other.
@@ -120,7 +111,7 @@ impl Walk<'_> {
         let n_errors = node.n_keywords.max(1);
         Cost {
             steps,
-            looking: 0,
+            looking: if self.plan.has_unevaluated { steps } else { 0 },
             telling: steps,
             errors: n_errors.saturating_mul(each).saturating_add(listed),
             inner_errors: n_errors.saturating_mul(each + part.bytes).saturating_add(listed),

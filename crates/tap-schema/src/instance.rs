@@ -20,6 +20,9 @@ pub(crate) struct Part<'a> {
     pub(crate) bytes: u64,
     /// The length of its JSON Pointer, in bytes.
     pub(crate) pointer_bytes: u64,
+    /// How many items, members or names it has, and what the names come to, in bytes.
+    pub(crate) n_children: u64,
+    pub(crate) n_name_bytes: u64,
 }
 
 /// What a part is made of.
@@ -81,13 +84,20 @@ impl<'a> Instance<'a> {
                 (Content::Object(parts), n_steps, bytes)
             }
         };
-        self.parts.push(Part { content, n_steps, bytes, pointer_bytes });
+        let (n_children, n_name_bytes) = match &content {
+            Content::Plain | Content::Text(_) => (0, 0),
+            Content::Array(items) => (items.len(), 0),
+            Content::Object(members) => (members.len(), members.iter().map(|member| member.name.len() + 1).sum()),
+        };
+        let (n_children, n_name_bytes) = (n_children as u64, n_name_bytes as u64);
+        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children, n_name_bytes });
         self.parts.len() - 1
     }
 
     fn add_name(&mut self, name: &'a str, pointer_bytes: u64) -> usize {
         let (n_steps, bytes) = text_size(name);
-        self.parts.push(Part { content: Content::Text(name), n_steps, bytes, pointer_bytes });
+        let content = Content::Text(name);
+        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children: 0, n_name_bytes: 0 });
         self.parts.len() - 1
     }
 

@@ -29,6 +29,9 @@ use crate::state::{Call, Kept, SessionState, sender};
 /// `params`, capabilities and the like that are longer than this are not kept, bytes.
 pub const KEPT_LIMIT_BYTES: usize = 1024 * 1024;
 
+/// Requests in flight of which `params` are kept. Of more, only what is asked is known.
+const KEPT_PARAMS: usize = 10_000;
+
 /// Findings of one message at most. A message of a million mistakes shows its first ones.
 const FINDINGS_OF_A_MESSAGE: usize = 50;
 
@@ -370,7 +373,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let Some(raw_id) = &seen.row.raw_id else {
         return;
     };
-    let params = seen.params.and_then(|params| seen.keep(params));
+    let params = seen.params.filter(|_| state.n_in_flight < KEPT_PARAMS).and_then(|params| seen.keep(params));
     let token = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN));
     let mut call = Call {
         at: seen.at(),

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use imbl::hashmap::Entry;
 use imbl::{HashMap, HashSet, OrdMap, Vector};
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId};
@@ -471,7 +472,11 @@ impl SessionState {
         }
         self.n_in_flight += 1;
         let key = (call.scope, call.direction, call.raw_id.clone());
-        self.in_flight.entry(key).or_default().push(Arc::new(call));
+        match self.in_flight.entry(key) {
+            Entry::Occupied(mut calls) => calls.get_mut().push(Arc::new(call)),
+            // Room for one: ids in use twice at a time are rare.
+            Entry::Vacant(slot) => drop(slot.insert(vec![Arc::new(call)])),
+        }
     }
 
     /// Takes a call out of those in flight.
