@@ -1,0 +1,1 @@
+//! Tests of eras, result types, codes and cache hints; and of real traffic.
