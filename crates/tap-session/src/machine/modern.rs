@@ -17,7 +17,7 @@ use tap_protocol::{is_reserved_for_specification, meta as keys};
 
 use super::{Out, Seen};
 use crate::row::At;
-use crate::rule::{Severity, quoted};
+use crate::rule::{Rule, Severity, quoted};
 use crate::rules::modern as rule;
 use crate::state::{Call, Phase, SessionState};
 
@@ -137,6 +137,13 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
 
 /// The recording is over.
 pub(crate) fn end(_state: &SessionState, _out: &mut Out<'_>) {}
+
+/// Says that a message broke a rule, as another one shows too.
+fn find_beside(rule: &'static Rule, seen: &Seen<'_>, detail: impl Into<String>, other: At, out: &mut Out<'_>) {
+    if let Some(finding) = out.find(rule, seen, detail) {
+        finding.others.push(other);
+    }
+}
 
 /// Whether client and server speak the modern era for certain.
 fn speaks_modern(state: &SessionState) -> bool {
@@ -273,7 +280,7 @@ fn result_type(
 ) {
     let Some(result_type) = result_type else {
         if state.modern.served.is_some() {
-            out.find(&rule::MOD_004, seen, quoted(&call.method)).map(|finding| finding.others.push(call.at));
+            find_beside(&rule::MOD_004, seen, quoted(&call.method), call.at, out);
         } else if state.told_once.insert("MOD-004").is_none() {
             let detail = format!("{}; the server may be of the legacy era", quoted(&call.method));
             if let Some(finding) = out.find(&rule::MOD_004, seen, detail) {
@@ -291,7 +298,7 @@ fn result_type(
     if RESULT_TYPES.contains(&&*text) || text == TASK_RESULT_TYPE || other_extension(call) {
         return;
     }
-    out.find(&rule::MOD_005, seen, quoted(&text)).map(|finding| finding.others.push(call.at));
+    find_beside(&rule::MOD_005, seen, quoted(&text), call.at, out);
 }
 
 /// Whether a request declares an extension of which this crate does not know what it adds, or may do so.

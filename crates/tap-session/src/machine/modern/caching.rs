@@ -8,6 +8,7 @@ use tap_jsonrpc::Node;
 use tap_protocol::CACHE_SCOPES;
 
 use super::super::{Out, Seen};
+use super::find_beside;
 use crate::row::At;
 use crate::rule::quoted;
 use crate::rules::modern_meta as rule;
@@ -52,7 +53,7 @@ pub(super) fn complete(
     }
     if !missing.is_empty() {
         let detail = format!("{}: {}", quoted(&call.method), missing.join(", "));
-        out.find(&rule::CCH_001, seen, detail).map(|finding| finding.others.push(call.at));
+        find_beside(&rule::CCH_001, seen, detail, call.at, out);
     }
     if let Some(ttl) = ttl
         && (!ttl.is_integer() || ttl.bytes().starts_with(b"-") && ttl.as_i64() != Some(0))
@@ -79,7 +80,7 @@ fn page(
         let before = pages.iter().rev().find(|page| page.method == call.method && cursor.is_text(&page.next_cursor));
         if let Some(before) = before.filter(|before| before.scope != scope) {
             let detail = format!("{}: {} after {}", quoted(&call.method), scope, before.scope);
-            out.find(&rule::CCH_003, seen, detail).map(|finding| finding.others.push(before.at));
+            find_beside(&rule::CCH_003, seen, detail, before.at, out);
         }
     }
     let Some(next_cursor) = next_cursor.filter(|cursor| cursor.bytes().len() <= CURSOR_BYTES).and_then(Node::text)

@@ -6,7 +6,7 @@ use tap_jsonrpc::Node;
 use tap_protocol::{Revisions, meta};
 
 use super::super::{Out, Seen};
-use super::{deprecated, rule};
+use super::{deprecated, find_beside, rule};
 use crate::rule::{Rule, quoted};
 use crate::rules::modern_meta;
 use crate::state::{Call, Party, SessionState};
@@ -124,7 +124,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         return;
     }
     if call.lacks_meta {
-        out.find(&rule::MOD_002, seen, quoted(&call.method)).map(|finding| finding.others.push(call.at));
+        find_beside(&rule::MOD_002, seen, quoted(&call.method), call.at, out);
     }
     if seen.meta.is_none_or(|meta| meta.get(meta::SERVER_INFO).is_none())
         && state.told_once.insert("MOD-003 server").is_none()

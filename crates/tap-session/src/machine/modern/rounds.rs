@@ -10,7 +10,7 @@ use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Method, Revisions, meta};
 
 use super::super::{LinkKind, Out, Seen};
-use super::{Modern, deprecated, rule as modern_rule};
+use super::{Modern, deprecated, find_beside, rule as modern_rule};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_rounds as rule;
@@ -135,7 +135,7 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     let fits = state.modern.rounds.iter().enumerate().map(|(index, round)| (brought.fit(round, call), index));
     match fits.max() {
         Some(((Fit::Changed | Fit::Stateless | Fit::Exact, ..), index)) => {
-            go_on(state, index, &brought, seen, call, out)
+            go_on(state, index, &brought, seen, call, out);
         }
         Some(((Fit::Elsewhere, ..), index)) => {
             let round = state.modern.rounds.get(index);
@@ -354,7 +354,7 @@ pub(super) fn asks(state: &mut SessionState, seen: &Seen<'_>, call: &Call, resul
         }
     }
     if requests.or(request_state).is_none() {
-        out.find(&rule::MRT_002, seen, quoted(&call.method)).map(|finding| finding.others.push(call.at));
+        find_beside(&rule::MRT_002, seen, quoted(&call.method), call.at, out);
         return;
     }
     if let Some(requests) = requests {

@@ -10,7 +10,7 @@ use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Side, meta};
 
 use super::super::{LinkKind, Out, Seen};
-use super::Modern;
+use super::{Modern, find_beside};
 use crate::row::{At, Status};
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_subscriptions as rule;
@@ -104,10 +104,13 @@ impl Filter {
                 "promptsListChanged" => filter.prompts_list_changed = is_on,
                 "resourcesListChanged" => filter.resources_list_changed = is_on,
                 "resourceSubscriptions" => {
-                    (filter.resource_subscriptions, filter.has_more) =
-                        (texts(value), filter.has_more || too_many(value))
+                    filter.resource_subscriptions = texts(value);
+                    filter.has_more |= too_many(value);
                 }
-                "taskIds" => (filter.task_ids, filter.has_more) = (texts(value), filter.has_more || too_many(value)),
+                "taskIds" => {
+                    filter.task_ids = texts(value);
+                    filter.has_more |= too_many(value);
+                }
                 _ => {}
             }
         }
@@ -326,7 +329,7 @@ fn without_id(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     if seen.scope != 0 && matches!(method, "notifications/progress" | "notifications/message") {
         let of_stream = state.modern.open_subscriptions().find(|this| this.scope == seen.scope);
         if let Some(this) = of_stream {
-            out.find(&rule::SUB_006, seen, quoted(method)).map(|finding| finding.others.push(this.at));
+            find_beside(&rule::SUB_006, seen, quoted(method), this.at, out);
         }
         return;
     }
@@ -384,7 +387,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         Some(id) if id.bytes() == call.raw_id.as_bytes() => {}
         Some(id) => {
             let detail = format!("{}; the request has the id {}", RawId::from_token(id.bytes()), call.raw_id);
-            out.find(&rule::SUB_004, seen, detail).map(|finding| finding.others.push(call.at));
+            find_beside(&rule::SUB_004, seen, detail, call.at, out);
         }
         // The text about this answer was still changed after the release.
         None => {
