@@ -364,6 +364,7 @@ fn one(
         }
         (_, None) if answers => {
             rpc::answer_to_nothing(state, &seen, out);
+            modern::answer_to_nothing(state, &seen, out);
         }
         (_, None) => {}
     }
@@ -396,6 +397,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         latency_ns: None,
         task: None,
         first_round: None,
+        lacks_meta: false,
     };
     rpc::request(state, seen, &call, out);
     lifecycle::request(state, seen, &mut call, out);

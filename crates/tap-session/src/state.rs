@@ -147,6 +147,8 @@ pub struct Call {
     pub task: Option<Arc<str>>,
     /// The request that this one goes on with, in a multi-round-trip request: the first of its rounds.
     pub first_round: Option<At>,
+    /// Of a modern request: whether it lacks what `_meta` must hold.
+    pub lacks_meta: bool,
 }
 
 impl Call {
