@@ -267,7 +267,6 @@ impl Machine {
         let state = &mut self.state;
         let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
         rpc::end(state, &mut self.framing, &mut out);
-        tasks::end(state, &mut out);
         modern::end(state, &mut out);
         state.phase = crate::state::Phase::Ended;
         state.phase_at = state.at;
