@@ -5,6 +5,8 @@
 //!
 //! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
 
+#[cfg(test)]
+mod captures;
 mod cut;
 mod follow;
 mod gather;

@@ -22,17 +22,24 @@ use crate::state::{Call, SessionState};
 
 use kept::{ID_LIMIT_BYTES, INPUTS_KEPT};
 pub use kept::{Task, TaskInput, Tasks, TimeToLive};
-use news::{News, era_of, link, observe};
+use news::{News, era_of, link, listed, observe};
 
 /// How much earlier than its interval a poll may come: this part of the interval, and at least so many nanoseconds.
 /// Timers are not exact, and what passes here was not sent at this very moment.
 const POLL_TOLERANCE: (u64, u64) = (10, 50_000_000);
 
-/// The task that a call made, asks about, or belongs to.
+/// The task that a call became or asks about.
 pub(crate) fn task_of<'a>(state: &'a SessionState, call: &Call) -> Option<&'a Arc<Task>> {
-    let id = call.task.as_deref()?;
-    // A call is sent to the side that runs its task, or it is what the task needs from the other side.
-    state.tasks.of(call.side().other(), id).or_else(|| state.tasks.of(call.side(), id))
+    state.tasks.of(call.side().other(), call.task.as_deref()?)
+}
+
+/// Whether a call became a task, other than a poll, which only names one.
+pub(crate) fn became_a_task(call: &Call) -> bool {
+    call.task.is_some() && !is_about_a_task(&call.method)
+}
+
+fn is_about_a_task(method: &str) -> bool {
+    method.starts_with("tasks/")
 }
 
 /// The id of a task, if it is one and not too long to be followed.
@@ -100,16 +107,15 @@ fn wants_a_task(state: &SessionState, seen: &Seen<'_>, path: &[&str], out: &mut 
 }
 
 /// A request that may belong to a task: what the task needs from the other side.
-fn of_a_task(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
+fn of_a_task(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+    if state.tasks.n_seen == 0 {
+        return;
+    }
     let Some(id) = related(seen.meta) else {
         return;
     };
     let owner = if state.tasks.of(seen.side, &id).is_some() { seen.side } else { seen.side.other() };
-    let Some(task) = state.tasks.of(owner, &id) else {
-        call.task = Some((*id).into());
-        return;
-    };
-    call.task = Some(task.id.clone());
+    link(state, call.at, owner, &id, out);
     if owner == seen.side {
         let input = TaskInput {
             key: call.raw_id.to_string().into(),
@@ -120,7 +126,6 @@ fn of_a_task(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &m
         };
         state.tasks.change(owner, &id, |task| ask(task, input));
     }
-    link(state, call.at, owner, &id, out);
 }
 
 /// A poll, a question for the result, a cancellation, an answer to what a task asked.
@@ -236,7 +241,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
         }
         "tasks/list" => {
             for task in result.get("tasks").into_iter().flat_map(Node::elements) {
-                observe(state, seen, owner, Some(call.at), task, out);
+                listed(state, seen, owner, call.at, task, out);
             }
         }
         "tasks/cancel" => cancelled(state, seen, call, result, out),
@@ -253,7 +258,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
             };
             if let Some(task) = nested.or(is_task.then_some(result)) {
                 created(state, seen, call, task, out);
-            } else if call.task.is_some()
+            } else if 0 < state.tasks.n_seen
                 && let Some(id) = related(call.param(&["_meta"]))
             {
                 answer_of_a_task(state, seen, call, &id, out);
@@ -417,7 +422,7 @@ fn refused(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out
         return;
     };
     let at: At = seen.at();
-    if !call.method.starts_with("tasks/") {
+    if !is_about_a_task(&call.method) {
         return;
     }
     link(state, at, seen.side, id, out);

@@ -210,6 +210,11 @@ impl Tasks {
         self.ended.len()
     }
 
+    /// Whether another one can be kept without forgetting one.
+    pub(super) fn has_room(&self) -> bool {
+        self.open.len() + self.ended.len() < TASKS_KEPT
+    }
+
     /// Changes a task, if it is there.
     pub(super) fn change(&mut self, owner: Side, id: &str, change: impl FnOnce(&mut Task)) {
         let Some(task) = self.by_id[owner as usize].get_mut(id) else {
@@ -232,7 +237,7 @@ impl Tasks {
     /// Puts a task with the others, in the place of one with its id.
     pub(super) fn begin(&mut self, mut task: Task) {
         self.forget(task.owner, &task.id.clone());
-        if self.open.len() + self.ended.len() >= TASKS_KEPT
+        if !self.has_room()
             && let Some((owner, id)) = self.ended.values().next().or_else(|| self.open.values().next()).cloned()
         {
             self.forget(owner, &id);

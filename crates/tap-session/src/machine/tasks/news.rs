@@ -99,7 +99,8 @@ pub(super) fn era_of(seen: &Seen<'_>, is_flat: bool) -> Era {
     if seen.is_modern() || (!seen.is_legacy() && is_flat) { Era::Modern } else { Era::Legacy }
 }
 
-/// Takes what a message says of a task that `owner` runs. `asked` is the request that it answers.
+/// Takes what a message says of a task that `owner` runs, and that it belongs to it. `asked` is the request that it
+/// answers.
 pub(super) fn observe(
     state: &mut SessionState,
     seen: &Seen<'_>,
@@ -108,28 +109,51 @@ pub(super) fn observe(
     task: Node<'_>,
     out: &mut Out<'_>,
 ) {
-    let Some(news) = News::read(task) else {
-        return;
-    };
-    let Some(id) = super::known_id(news.id) else {
-        return;
-    };
+    if let Some(id) = learn(state, seen, owner, asked, task, out) {
+        link(state, seen.at(), owner, &id, out);
+    }
+}
+
+/// Takes what a list says of a task. A long list does not drive out tasks that are followed.
+pub(super) fn listed(
+    state: &mut SessionState,
+    seen: &Seen<'_>,
+    owner: Side,
+    asked: At,
+    task: Node<'_>,
+    out: &mut Out<'_>,
+) {
+    let known = |id: Node<'_>| super::known_id(id).is_some_and(|id| state.tasks.of(owner, &id).is_some());
+    if state.tasks.has_room() || task.get("taskId").is_some_and(known) {
+        learn(state, seen, owner, Some(asked), task, out);
+    }
+}
+
+/// Takes what a message says of a task, and gives back the task's id.
+fn learn(
+    state: &mut SessionState,
+    seen: &Seen<'_>,
+    owner: Side,
+    asked: Option<At>,
+    task: Node<'_>,
+    out: &mut Out<'_>,
+) -> Option<Arc<str>> {
+    let news = News::read(task)?;
+    let id = super::known_id(news.id)?;
     if state.tasks.of(owner, &id).is_none() {
         let is_flat = task.get("ttlMs").is_some();
         state.tasks.begin(Task::new(&id, owner, era_of(seen, is_flat)));
     }
-    let Some(known) = state.tasks.of(owner, &id).cloned() else {
-        return;
-    };
+    let known = state.tasks.of(owner, &id).cloned()?;
     let is_news = transition(seen, &known, asked, &news, out);
     input_requests(state, seen, &known, &news, out);
-    link(state, seen.at(), owner, &id, out);
     state.tasks.change(owner, &id, |task| {
         if is_news {
             news.apply(task, seen.at());
         }
         task.has_news |= asked.is_none();
     });
+    Some(known.id.clone())
 }
 
 /// Says that a message belongs to the request that made the task, now or when that is known.
