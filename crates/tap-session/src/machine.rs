@@ -12,6 +12,7 @@ pub(crate) mod lists;
 pub(crate) mod modern;
 pub(crate) mod progress;
 pub(crate) mod rpc;
+pub(crate) mod schema;
 pub(crate) mod tasks;
 
 use std::sync::Arc;
@@ -270,7 +271,6 @@ impl Machine {
         let state = &mut self.state;
         let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
         rpc::end(state, &mut self.framing, &mut out);
-        tasks::end(state, &mut out);
         modern::end(state, &mut out);
         state.phase = crate::state::Phase::Ended;
         state.phase_at = state.at;
@@ -341,6 +341,7 @@ fn one(
             modern::notification(state, &seen, out);
             lists::notification(state, &seen, out);
             features::notification(state, &seen, out);
+            schema::notification(&seen, out);
         }
         (_, Some(call)) => {
             let mut call = call;
@@ -359,6 +360,7 @@ fn one(
             modern::answer(state, &seen, &call, out);
             lists::answer(state, &seen, &call, out);
             features::answer(state, &seen, &call, out);
+            schema::answer(&seen, &call, out);
             Arc::make_mut(&mut call).params = None;
             state.remember(call);
         }
@@ -406,6 +408,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     modern::request(state, seen, &mut call, out);
     lists::request(state, seen, &call, out);
     features::request(state, seen, &call, out);
+    schema::request(seen, out);
     state.used_ids[seen.side as usize].insert(raw_id);
     if raw_id.is_null() {
         return;

@@ -143,7 +143,7 @@ pub struct Call {
     pub status: Option<Status>,
     /// Nanoseconds from the request to its answer.
     pub latency_ns: Option<u64>,
-    /// The task that it became.
+    /// The task that it became; of a poll of a task, or of another question about one, that task.
     pub task: Option<Arc<str>>,
     /// The request that this one goes on with, in a multi-round-trip request: the first of its rounds.
     pub first_round: Option<At>,
