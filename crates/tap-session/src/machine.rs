@@ -267,6 +267,7 @@ impl Machine {
         let state = &mut self.state;
         let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
         rpc::end(state, &mut self.framing, &mut out);
+        progress::end(state, &mut out);
         tasks::end(state, &mut out);
         modern::end(state, &mut out);
         state.phase = crate::state::Phase::Ended;
@@ -388,6 +389,8 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         progress: None,
         first_progress_ns: None,
         cancelled: None,
+        cancelled_after_ns: None,
+        log_level: None,
         answer: None,
         status: None,
         latency_ns: None,
@@ -396,7 +399,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     };
     rpc::request(state, seen, &call, out);
     lifecycle::request(state, seen, &mut call, out);
-    progress::request(state, seen, &call, out);
+    progress::request(state, seen, &mut call, out);
     tasks::request(state, seen, &mut call, out);
     modern::request(state, seen, &mut call, out);
     lists::request(state, seen, &call, out);

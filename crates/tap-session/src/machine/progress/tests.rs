@@ -1,0 +1,1 @@
+//! Tests of progress, cancellation, logging, pings and completion.
