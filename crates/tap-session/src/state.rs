@@ -12,6 +12,7 @@ use tap_protocol::{Era, Method, Revision, Revisions, Side};
 
 use crate::machine::lists::Lists;
 use crate::machine::modern::Modern;
+use crate::machine::progress::early::EarlyProgress;
 use crate::machine::progress::logging::Logging;
 use crate::machine::tasks::Tasks;
 use crate::row::{At, Status};
@@ -340,6 +341,8 @@ pub struct SessionState {
     pub(crate) recent: Vector<Arc<Call>>,
     /// Progress tokens that the client supplied, and the server.
     pub(crate) used_tokens: [UsedIds; 2],
+    /// Progress whose request has not been seen yet.
+    pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
     /// Findings of these rules that are told once a session were told.
@@ -373,6 +376,7 @@ impl Default for SessionState {
             tokens: HashMap::new(),
             recent: Vector::new(),
             used_tokens: [UsedIds::default(), UsedIds::default()],
+            early_progress: Vector::new(),
             client_asked: false,
             told_once: HashSet::new(),
         }

@@ -4,6 +4,7 @@
 //! 2026-07-28, basic/patterns/progress; SEP-2260.
 
 mod cancel;
+pub(crate) mod early;
 pub(crate) mod logging;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// A request.
 pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
+    early::tell_overdue(state, seen.at_ns(), out);
     supply(state, seen, call, out);
     logging::request(state, seen, call, out);
     if seen.side == Side::Server {
@@ -44,6 +46,7 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
 
 /// A notification.
 pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    early::tell_overdue(state, seen.at_ns(), out);
     match seen.method_name() {
         "notifications/progress" => progress(state, seen, out),
         "notifications/cancelled" => cancel::notification(state, seen, out),
@@ -54,6 +57,7 @@ pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
 
 /// An answer, and its request.
 pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+    early::tell_overdue(state, seen.at_ns(), out);
     cancel::answer(seen, call, out);
     logging::answer(state, seen, call);
     let Some(result) = seen.result else {
@@ -79,7 +83,8 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
 }
 
 /// The recording is over.
-pub(crate) fn end(state: &SessionState, out: &mut Out<'_>) {
+pub(crate) fn end(state: &mut SessionState, out: &mut Out<'_>) {
+    early::tell_all(state, out);
     let in_flight = state.in_flight.values().flatten();
     let mut pings: Vec<_> = in_flight.filter(|call| &*call.method == "ping" && call.cancelled.is_none()).collect();
     pings.sort_by_key(|call| call.at);
@@ -101,7 +106,7 @@ fn shown(token: Node<'_>) -> String {
 }
 
 /// A request supplies the token for its progress.
-fn supply(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+fn supply(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
     let Some(token) = &call.progress_token else {
         return;
     };
@@ -121,6 +126,7 @@ fn supply(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<
     {
         finding.others.push(other.at);
     }
+    early::claim(state, seen, call, out);
 }
 
 /// A request of the server that only makes sense while it works on one of the client's.
@@ -165,11 +171,11 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let raw_token = RawId::from_token(token.bytes());
     if let Some(call) = active_call(state, seen, &raw_token).cloned() {
         advance(seen, &call, value, out);
-        state.change_call(&call, |call| count(call, seen, value));
+        state.change_call(&call, |call| count(call, seen.at_ns(), value.map(Number)));
     } else if let Some(index) = ended_call(state, seen, &raw_token) {
         late(state, seen, index, value, out);
     } else {
-        unknown_token(state, seen, &raw_token, out);
+        unknown_token(state, seen, raw_token, value, out);
     }
 }
 
@@ -215,10 +221,10 @@ fn advance(seen: &Seen<'_>, call: &Call, value: Option<f64>, out: &mut Out<'_>) 
     }
 }
 
-fn count(call: &mut Call, seen: &Seen<'_>, value: Option<f64>) {
+fn count(call: &mut Call, at_ns: u64, value: Option<Number>) {
     call.n_progress += 1;
-    call.progress = value.map(Number).or(call.progress);
-    call.first_progress_ns = call.first_progress_ns.or(Some(seen.at_ns().saturating_sub(call.at_ns)));
+    call.progress = value.or(call.progress);
+    call.first_progress_ns = call.first_progress_ns.or(Some(at_ns.saturating_sub(call.at_ns)));
 }
 
 /// Progress for a request that was answered.
@@ -235,7 +241,7 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
             finding.others.extend(others);
         }
         if let Some(call) = state.recent.get_mut(index) {
-            count(Arc::make_mut(call), seen, value);
+            count(Arc::make_mut(call), seen.at_ns(), value.map(Number));
         }
         return;
     }
@@ -261,17 +267,19 @@ fn answered_ns(call: &Call) -> u64 {
 }
 
 /// Progress with a token that belongs to no request in flight, nor to one that ended lately.
-fn unknown_token(state: &SessionState, seen: &Seen<'_>, token: &RawId, out: &mut Out<'_>) {
+fn unknown_token(state: &mut SessionState, seen: &Seen<'_>, token: RawId, value: Option<f64>, out: &mut Out<'_>) {
     let supplied = &state.used_tokens[seen.side.other() as usize];
-    if supplied.contains(token) || 0 < supplied.n_forgotten {
+    if supplied.contains(&token) || 0 < supplied.n_forgotten {
         return;
     }
-    let detail = match spelled_otherwise(token) {
+    let detail = match spelled_otherwise(&token) {
         Some(other) if supplied.contains(&other) => format!("{token}; {other} was supplied"),
-        _ if state.used_tokens[seen.side as usize].contains(token) => format!("{token}; its sender supplied it itself"),
+        _ if state.used_tokens[seen.side as usize].contains(&token) => {
+            format!("{token}; its sender supplied it itself")
+        }
         _ => token.to_string(),
     };
-    out.find(&rule::PRG_001, seen, detail);
+    early::remember(state, seen, token, value, detail, out);
 }
 
 /// `"1"` for `1`, and `1` for `"1"`.
