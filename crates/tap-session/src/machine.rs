@@ -271,6 +271,7 @@ impl Machine {
         let state = &mut self.state;
         let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
         rpc::end(state, &mut self.framing, &mut out);
+        progress::end(state, &mut out);
         modern::end(state, &mut out);
         state.phase = crate::state::Phase::Ended;
         state.phase_at = state.at;
@@ -394,6 +395,8 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         progress: None,
         first_progress_ns: None,
         cancelled: None,
+        cancelled_after_ns: None,
+        log_level: None,
         answer: None,
         status: None,
         latency_ns: None,
@@ -403,7 +406,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     };
     rpc::request(state, seen, &call, out);
     lifecycle::request(state, seen, &mut call, out);
-    progress::request(state, seen, &call, out);
+    progress::request(state, seen, &mut call, out);
     tasks::request(state, seen, &mut call, out);
     modern::request(state, seen, &mut call, out);
     lists::request(state, seen, &call, out);

@@ -13,7 +13,8 @@ use tap_protocol::{Era, Method, Revision, Revisions, Side};
 
 use crate::machine::lists::Lists;
 use crate::machine::modern::Modern;
-use crate::machine::progress::Logging;
+use crate::machine::progress::early::EarlyProgress;
+use crate::machine::progress::logging::Logging;
 use crate::machine::tasks::Tasks;
 use crate::row::{At, Status};
 use crate::rule::Severity;
@@ -137,6 +138,10 @@ pub struct Call {
     pub first_progress_ns: Option<u64>,
     /// The cancellation of it.
     pub cancelled: Option<At>,
+    /// Nanoseconds from the request to its cancellation.
+    pub cancelled_after_ns: Option<u64>,
+    /// The log level that it asks for: with `logging/setLevel`, or in the modern era in its `_meta`.
+    pub log_level: Option<&'static str>,
     /// Its answer.
     pub answer: Option<At>,
     /// What the answer says.
@@ -357,6 +362,10 @@ pub struct SessionState {
     /// By direction of the request and token.
     pub(crate) tokens: HashMap<(Direction, RawId), (At, u64, RawId)>,
     pub(crate) recent: Vector<Arc<Call>>,
+    /// Progress tokens that the client supplied, and the server.
+    pub(crate) used_tokens: [UsedIds; 2],
+    /// Progress whose request has not been seen yet.
+    pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
     /// Findings of these rules that are told once a session were told.
@@ -389,6 +398,8 @@ impl Default for SessionState {
             n_in_flight: 0,
             tokens: HashMap::new(),
             recent: Vector::new(),
+            used_tokens: [UsedIds::default(), UsedIds::default()],
+            early_progress: Vector::new(),
             client_asked: false,
             told_once: HashSet::new(),
         }
