@@ -1,0 +1,3 @@
+//! Tests of what is looked at inside messages.
+
+mod real;
