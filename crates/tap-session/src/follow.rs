@@ -19,6 +19,15 @@ pub struct Meaning {
     pub links: Vec<Link>,
 }
 
+impl Meaning {
+    /// Empties it for the next frame.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.findings.clear();
+        self.links.clear();
+    }
+}
+
 /// Follows one session from its frames.
 ///
 /// A clone costs next to nothing, which is what makes [time travel](crate::Timeline) cheap.

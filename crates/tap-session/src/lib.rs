@@ -16,6 +16,7 @@ mod rules;
 #[cfg(test)]
 mod script;
 mod state;
+mod timeline;
 #[cfg(test)]
 mod traffic;
 
@@ -29,3 +30,4 @@ pub use row::{At, MessageRow, RowKind, Status};
 pub use rule::{DETAIL_LIMIT_BYTES, Finding, Rule, Severity};
 pub use rules::{rule, rules};
 pub use state::{Call, Kept, Number, Party, Phase, SessionState, Totals, UsedIds, sender};
+pub use timeline::{CHECKPOINT_FRAMES, CHECKPOINTS, Timeline};
