@@ -90,12 +90,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
 }
 
 /// A request inside `inputRequests`, and what the client declared with the request that it stands in the answer of.
-pub(crate) fn embedded_request(
-    seen: &Seen<'_>,
-    request: Node<'_>,
-    capabilities: Option<Node<'_>>,
-    out: &mut Out<'_>,
-) {
+pub(crate) fn embedded_request(seen: &Seen<'_>, request: Node<'_>, capabilities: Option<Node<'_>>, out: &mut Out<'_>) {
     let [method, params] = request.pick(["method", "params"]);
     if let Some(method) = method.and_then(Node::text) {
         asked(seen, &method, params, capabilities, out);
@@ -123,13 +118,7 @@ pub(crate) fn embedded_pair(seen: &Seen<'_>, request: Node<'_>, answer: Node<'_>
 }
 
 /// What the server asks the client for, in either era.
-fn asked(
-    seen: &Seen<'_>,
-    method: &str,
-    params: Option<Node<'_>>,
-    capabilities: Option<Node<'_>>,
-    out: &mut Out<'_>,
-) {
+fn asked(seen: &Seen<'_>, method: &str, params: Option<Node<'_>>, capabilities: Option<Node<'_>>, out: &mut Out<'_>) {
     let Some(params) = params else {
         return;
     };

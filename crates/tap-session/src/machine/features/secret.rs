@@ -44,9 +44,8 @@ pub(super) fn is_asked(name: &str, title: Option<Node<'_>>, description: Option<
     let names = |words: &[String]| is_secret(words) || ends_as_secret(words);
     (name.len() <= LIMIT_BYTES && names(&words(name)))
         || text(title).is_some_and(|words| names(&words))
-        || text(description).is_some_and(|words| {
-            is_secret(&words) && !words.iter().any(|word| NEGATIONS.contains(&word.as_str()))
-        })
+        || text(description)
+            .is_some_and(|words| is_secret(&words) && !words.iter().any(|word| NEGATIONS.contains(&word.as_str())))
 }
 
 /// The words of a text in small letters: `apiKey`, `API key` and `api_key` are the same two.

@@ -13,12 +13,7 @@ const DRAFT_07: &[u8] = br#""$schema":"http://json-schema.org/draft-07/schema#",
 const DIALECT_IS_SAID: Revisions = Revisions::since(Revision::V2025_11_25);
 
 /// How a value does not fit a schema. `None` when it does, or when that was not found out.
-pub(super) fn violation(
-    schema: &Schema,
-    text: &[u8],
-    value: &[u8],
-    revisions: Revisions,
-) -> Option<String> {
+pub(super) fn violation(schema: &Schema, text: &[u8], value: &[u8], revisions: Revisions) -> Option<String> {
     let violation = first(schema, value)?;
     if revisions.is_subset_of(DIALECT_IS_SAID) {
         return Some(violation);
@@ -31,7 +26,11 @@ pub(super) fn violation(
 }
 
 /// What makes a text no schema. `None` when it is one, or when that was not found out.
-pub(super) fn not_a_schema(compiled: &Result<impl Sized, SchemaError>, text: &[u8], revisions: Revisions) -> Option<String> {
+pub(super) fn not_a_schema(
+    compiled: &Result<impl Sized, SchemaError>,
+    text: &[u8],
+    revisions: Revisions,
+) -> Option<String> {
     let message = refused(compiled.as_ref().err()?)?;
     if revisions.is_subset_of(DIALECT_IS_SAID) {
         return Some(message);

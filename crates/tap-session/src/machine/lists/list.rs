@@ -137,16 +137,16 @@ pub(super) fn take<T: Item>(list: &mut List<T>, page: &Page<'_>) -> Taken<T> {
     // Items are slices of a short message, and hold on to all of it; they are copies of a long one.
     let frame_bytes = seen.frame.bytes.len();
     let is_shared = frame_bytes <= KEPT_LIMIT_BYTES;
-    if is_shared {
-        n_bytes_kept += frame_bytes as u64;
-    }
     for node in page.items.into_iter().flat_map(Node::elements) {
         n_items += 1;
         let size = node.bytes().len() as u64;
         n_bytes += size;
-        let cost = if is_shared { 0 } else { size };
-        if before_items + taken.items.len() >= LIST_LIMIT_ITEMS
-            || before_bytes + n_bytes_kept + cost > LIST_LIMIT_BYTES
+        let cost = match (is_shared, taken.items.is_empty()) {
+            (true, true) => frame_bytes as u64,
+            (true, false) => 0,
+            (false, _) => size,
+        };
+        if before_items + taken.items.len() >= LIST_LIMIT_ITEMS || before_bytes + n_bytes_kept + cost > LIST_LIMIT_BYTES
         {
             continue;
         }

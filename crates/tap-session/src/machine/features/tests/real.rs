@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use tap_frame::{Frame, Origin, Stream};
-use tap_jsonrpc::Node;
+use tap_jsonrpc::{Content, Node, scan};
 
 use crate::follow::{Follower, Lens, Meaning};
 use crate::rule::{Rule, Severity};
@@ -28,12 +28,12 @@ fn is_ours(rule: &Rule) -> bool {
     .any(|ours| ours.id == rule.id)
 }
 
-/// The frames of a capture of a program's pipes.
+/// The frames of a capture: lines of a program's pipes, or what stands on a line of its own in the bodies of HTTP.
 fn frames(text: &str) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     for entry in text.lines() {
-        let [direction, line] = Node::new(entry.as_bytes()).pick(["dir", "line"]);
-        let (Some(direction), Some(line)) = (direction.and_then(Node::text), line.and_then(Node::text)) else {
+        let [direction, line, data] = Node::new(entry.as_bytes()).pick(["dir", "line", "data"]);
+        let Some(direction) = direction.and_then(Node::text) else {
             continue;
         };
         let stream = match &*direction {
@@ -41,13 +41,17 @@ fn frames(text: &str) -> Vec<Frame> {
             "s2c" => Stream::ToClient,
             _ => continue,
         };
-        if line.trim().is_empty() {
-            continue;
+        let text = line.or(data).and_then(Node::text).unwrap_or_default();
+        for line in text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim()) {
+            // Heads, sizes of chunks, and bodies that were cut by the capture, are no messages.
+            if !matches!(scan(line.as_bytes(), &[]).content, Content::Message(_)) {
+                continue;
+            }
+            let seq = frames.len() as u64 + 1;
+            let at_ns = seq * 1_000_000;
+            let bytes = Bytes::from(format!("{line}\n"));
+            frames.push(Frame { seq, wall_ns: at_ns, at_ns, stream, origin: Origin::Wire, bytes });
         }
-        let seq = frames.len() as u64 + 1;
-        let bytes = Bytes::from(format!("{}\n", line.trim_end_matches('\n')));
-        let at_ns = seq * 1_000_000;
-        frames.push(Frame { seq, wall_ns: at_ns, at_ns, stream, origin: Origin::Wire, bytes });
     }
     frames
 }
@@ -76,7 +80,10 @@ fn official_peers_break_none_of_these_rules_badly() {
             if finding.severity == Severity::Error && !is_known {
                 bad.push(format!("{name}: {}", told(finding)));
             } else {
-                milder.entry((finding.severity, finding.rule.id)).or_default().push(format!("{name}: {}", told(finding)));
+                milder
+                    .entry((finding.severity, finding.rule.id))
+                    .or_default()
+                    .push(format!("{name}: {}", told(finding)));
             }
         }
     }
