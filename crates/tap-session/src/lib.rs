@@ -28,6 +28,7 @@ pub use gather::{Gatherer, Recorded, segments_of};
 pub use machine::modern::{Filter, Modern, Round, Subscription, SubscriptionEnd};
 pub use machine::tasks::{Task, TaskInput, Tasks, TimeToLive};
 pub use machine::progress::logging::Logging;
+pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};
 pub use machine::{KEPT_LIMIT_BYTES, Link, LinkKind};
 pub use observer::{Event, Identity, Observer, Reading, Stamp, WAITING_LIMIT, WaitingRequest};
 pub use row::{At, MessageRow, RowKind, Status};

@@ -35,7 +35,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-jsonrpc", MayKnow::Only(&[])),
     ("tap-protocol", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-schema", MayKnow::Only(&[])),
-    ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-protocol"])),
+    ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-protocol", "tap-schema"])),
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-store", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
