@@ -137,8 +137,7 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
 
 /// Whether a call was answered with a question, so that it goes on with another request.
 fn waits_for_input(follower: &tap_session::Follower, first: At) -> bool {
-    let _ = (follower, first);
-    false
+    follower.state().modern.waiting_rounds().any(|round| round.first == first)
 }
 
 impl Group {
