@@ -265,7 +265,7 @@ fn large_keywords_are_judged_or_refused_by_their_steps() {
     check(&json!({ "items": { "required": required } }), &json!(vec![json!({}); 1000]), "not checked: TooCostly");
     let all: Vec<_> = (0..10_000).map(|k| json!({ "minimum": k })).collect();
     check(&json!({ "allOf": all }), &json!(-1), "invalid");
-    check(&json!({ "items": { "anyOf": all } }), &json!(vec![-1; 100]), "invalid");
+    check(&json!({ "items": { "anyOf": all } }), &json!(vec![-1; 50]), "invalid");
     check(&json!({ "items": { "anyOf": all } }), &json!(vec![-1; 1000]), "not checked: TooCostly");
 }
 

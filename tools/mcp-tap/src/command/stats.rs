@@ -193,7 +193,7 @@ fn table(out: &mut Output, groups: &[((String, String), Group)]) -> std::io::Res
         };
         let mut last = group.slowest.as_ref().map(|(_, place)| shown(place, false)).unwrap_or_default();
         for (n, what) in
-            [(group.n_unanswered, "unanswered"), (group.n_rounds, "more rounds"), (group.n_cancelled, "cancelled")]
+            [(group.n_unanswered, "unanswered"), (group.n_rounds, "rounds more"), (group.n_cancelled, "cancelled")]
         {
             if n > 0 {
                 last += &format!("  {n} {what}");

@@ -269,7 +269,7 @@ fn in_flight_text(state: &SessionState, call: &Call) -> String {
     if let Some(target) = &call.target {
         text += &format!(" {target}");
     }
-    text += &format!("  message {}, {} ago", call.at.seq, duration(state.at_ns.saturating_sub(call.at_ns)));
+    text += &format!("  message {}{}", call.at.seq, ago(state.at_ns.saturating_sub(call.at_ns)));
     if let Some(token) = &call.progress_token {
         let progress = call.progress.map(|number| format!(" at {}", number.0)).unwrap_or_default();
         text += &format!(", progress token {token}{progress}");
@@ -337,4 +337,8 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
     if totals.lost_bytes > 0 {
         facts.say("not recorded", format!("{} bytes", totals.lost_bytes));
     }
+}
+
+fn ago(ns: u64) -> String {
+    if ns == 0 { String::new() } else { format!(", {} ago", duration(ns)) }
 }
