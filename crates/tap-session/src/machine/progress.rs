@@ -169,9 +169,10 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         return;
     }
     let raw_token = RawId::from_token(token.bytes());
-    if let Some(call) = active_call(state, seen, &raw_token).cloned() {
-        advance(seen, &call, value, out);
-        state.change_call(&call, |call| count(call, seen.at_ns(), value.map(Number)));
+    if let Some(call) = active_call(state, seen, &raw_token) {
+        advance(seen, call, value, out);
+        let (key, at) = ((call.scope, call.direction, call.raw_id.clone()), call.at);
+        state.change_call_at(&key, at, |call| count(call, seen.at_ns(), value.map(Number)));
     } else if let Some(index) = ended_call(state, seen, &raw_token) {
         late(state, seen, index, value, out);
     } else {
