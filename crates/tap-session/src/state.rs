@@ -475,8 +475,12 @@ impl SessionState {
 
     /// Changes a call in flight, if it is there.
     pub(crate) fn change_call(&mut self, call: &Call, change: impl FnOnce(&mut Call)) {
-        let key = (call.scope, call.direction, call.raw_id.clone());
-        let found = self.in_flight.get_mut(&key).and_then(|calls| calls.iter_mut().find(|this| this.at == call.at));
+        self.change_call_at(&(call.scope, call.direction, call.raw_id.clone()), call.at, change);
+    }
+
+    /// The same by where it is. Nobody else need hold the call then, which makes it cheaper.
+    pub(crate) fn change_call_at(&mut self, key: &(u64, Direction, RawId), at: At, change: impl FnOnce(&mut Call)) {
+        let found = self.in_flight.get_mut(key).and_then(|calls| calls.iter_mut().find(|this| this.at == at));
         if let Some(this) = found {
             change(Arc::make_mut(this));
         }
