@@ -41,12 +41,8 @@ pub(super) struct Walked<'a> {
 impl Plan {
     fn new(method: &str, known: Option<&Method>, place: Place, revisions: Revisions) -> Self {
         let mut plan = Self::default();
-        let here = known.is_none_or(|method| {
-            let everywhere = method.revisions().union(method.embedded);
-            !everywhere.intersection(revisions).is_empty()
-        });
         // That a method is not there at all has a rule of its own.
-        if !here {
+        if known.is_some_and(|method| method.revisions().intersection(revisions).is_empty()) {
             return plan;
         }
         for field in fields(method) {
@@ -177,9 +173,12 @@ fn has_own_rule(known: Option<&Method>, place: Place, path: &[&str]) -> bool {
         (_, Place::Result, ["resultType"]) => true,
         // CCH-001.
         (_, Place::Result, ["ttlMs" | "cacheScope"]) => is_cacheable,
-        // CAN-007; SMP-004.
-        ("notifications/cancelled", Place::Params, ["requestId"]) => true,
-        ("sampling/createMessage", Place::Params, ["maxTokens"]) => true,
+        // CAN-007; PRG-005; LOG-001; SMP-004; SUB-003.
+        ("notifications/cancelled", Place::Params, ["requestId"])
+        | ("notifications/progress", Place::Params, ["progressToken"])
+        | ("notifications/message" | "logging/setLevel", Place::Params, ["level"])
+        | ("sampling/createMessage", Place::Params, ["maxTokens"])
+        | ("subscriptions/listen", Place::Result, ["_meta"] | ["_meta", meta::SUBSCRIPTION_ID]) => true,
         _ => false,
     }
 }
