@@ -296,8 +296,8 @@ fn result_types_are_those_of_their_requests() {
     let second =
         call("META").replace("# 2026-07-28\n", "").replace(r#""id":5"#, r#""id":6"#).replace(r#""a""#, r#""b""#);
     check_all(&[MODERN_TASK, &second], "4 TSK-008 error by server:");
-    let get = modern_poll(6, "working", "").replace(r#""complete""#, r#""input_required""#);
-    check_all(&[MODERN_TASK, &get], "4 TSK-009 error by server: `tasks/get` answered with `input_required`");
+    let get = modern_poll(6, "working", "").replace(r#""complete""#, r#""task""#);
+    check_all(&[MODERN_TASK, &get], "4 TSK-009 error by server: `tasks/get` answered with `task`");
     let prompt = r#"-> {"jsonrpc":"2.0","id":6,"method":"prompts/get","params":{"name":"p",TASKS_META}}
 <- {"jsonrpc":"2.0","id":6,"result":{"resultType":"task","taskId":"b","status":"working","createdAt":"T0","lastUpdatedAt":"T0","ttlMs":null}}"#;
     check(prompt, "2 TSK-009 error by server: `prompts/get` answered with a task");
