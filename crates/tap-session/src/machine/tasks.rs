@@ -284,8 +284,11 @@ fn result_type(seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>
         }
         "tools/call" if is_task => {
             let path = ["_meta", meta::CLIENT_CAPABILITIES, "extensions", TASKS_EXTENSION];
-            if call.params.is_some() && call.param(&path).is_none_or(Node::is_null) {
-                out.find(&rule::TSK_008, seen, "").map(|finding| finding.others.push(call.at));
+            if call.params.is_some()
+                && call.param(&path).is_none_or(Node::is_null)
+                && let Some(finding) = out.find(&rule::TSK_008, seen, "")
+            {
+                finding.others.push(call.at);
             }
             true
         }
@@ -334,15 +337,17 @@ fn created(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<Call>, task
     Arc::make_mut(call).task = Some(id);
 }
 
-/// In 2025-11-25 a task begins as `working`.
+/// In 2025-11-25 a task begins as `working`. That a status is none at all is told elsewhere.
 fn initial_status(seen: &Seen<'_>, news: &News<'_>, out: &mut Out<'_>) {
-    let Some(status) = news.status.and_then(Node::text).filter(|status| *status != "working") else {
+    let Some(status) = news.status.and_then(Node::text) else {
         return;
     };
+    if status == "working" || !TASK_STATUSES.contains(&&*status) {
+        return;
+    }
     if let Some(finding) = out.find(&rule::TSK_002, seen, format!("it is {}", quoted(&status))) {
         // It may have begun so, and gone on before the answer was written.
-        let moved = news.created.map(Node::bytes) != news.updated.map(Node::bytes);
-        if moved && TASK_STATUSES.contains(&&*status) {
+        if news.created.map(Node::bytes) != news.updated.map(Node::bytes) {
             finding.severity = Severity::Warning;
         }
     }
@@ -413,7 +418,9 @@ fn names_its_task(seen: &Seen<'_>, call: &Call, id: &str, out: &mut Out<'_>) {
         Some(named) => format!("it names {}, the request {}", quoted(&named), quoted(id)),
         None => format!("the answer to {}", quoted(&call.method)),
     };
-    out.find(&rule::TSK_004, seen, detail).map(|finding| finding.others.push(call.at));
+    if let Some(finding) = out.find(&rule::TSK_004, seen, detail) {
+        finding.others.push(call.at);
+    }
 }
 
 /// A request that had to do with a task was answered with an error.
