@@ -1,12 +1,16 @@
 //! The follower: frames in, what they meant out. The one entry for whoever wants to know more than rows.
 
-use tap_frame::{Channel, Frame, Origin};
-use tap_jsonrpc::{Scanned, Scanner, scan};
+use std::sync::Arc;
+
+use tap_frame::{Channel, Direction, Frame, Origin};
+use tap_jsonrpc::{RawId, Scanned, Scanner, scan};
+use tap_protocol::Side;
 
 use crate::machine::{Found, Link, Machine};
 use crate::observer::{Event, Observer, Stamp, WATCHES};
+use crate::row::At;
 use crate::rule::Finding;
-use crate::state::SessionState;
+use crate::state::{Call, SessionState};
 
 /// What a frame meant.
 #[derive(Debug, Default)]
@@ -65,6 +69,11 @@ impl Follower {
         follower
     }
 
+    /// Follows a session whose messages are bodies and events of HTTP, not lines.
+    pub(crate) fn of_bodies() -> Self {
+        Self { observer: Observer::default(), machine: Machine::of_bodies() }
+    }
+
     /// What is true now.
     #[must_use]
     pub fn state(&self) -> &SessionState {
@@ -98,6 +107,35 @@ impl Follower {
             Found { findings: std::mem::take(&mut meaning.findings), links: std::mem::take(&mut meaning.links) };
         self.machine.step(&stamp, frame, &scanned.content, rows, &mut found);
         (meaning.findings, meaning.links) = (found.findings, found.links);
+    }
+
+    pub(crate) fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.machine.state
+    }
+
+    /// Takes part of what is counted: findings of whoever carries the messages.
+    pub(crate) fn count(&mut self, findings: &[Finding]) {
+        self.machine.count(findings);
+    }
+
+    /// Says that a request of the client will not be answered, if it waits for that.
+    pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, cancelled: Option<At>) -> Option<Arc<Call>> {
+        self.observer.forget(scope, Direction::ToServer, raw_id, at);
+        let state = &mut self.machine.state;
+        let mut call = state.close_call(scope, Direction::ToServer, raw_id, at)?;
+        let this = Arc::make_mut(&mut call);
+        this.cancelled = this.cancelled.or(cancelled);
+        this.params = None;
+        state.remember(call.clone());
+        Some(call)
+    }
+
+    /// Says that a request of the client was not let in: it was no part of the session, and its id is still free.
+    pub(crate) fn refuse(&mut self, scope: u64, raw_id: &RawId, at: At) {
+        self.observer.forget(scope, Direction::ToServer, raw_id, at);
+        let state = &mut self.machine.state;
+        state.close_call(scope, Direction::ToServer, raw_id, at);
+        state.used_ids[Side::Client as usize].remove(raw_id);
     }
 
     /// Says that no frame will follow: what is missing is missing now.

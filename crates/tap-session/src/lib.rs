@@ -8,6 +8,7 @@
 mod cut;
 mod follow;
 mod gather;
+mod http;
 mod machine;
 mod observer;
 mod row;
@@ -23,6 +24,10 @@ mod traffic;
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
+pub use http::{
+    HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEnd, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest,
+    HttpSession, HttpSessionKind, HttpSessionNumber,
+};
 pub use machine::{KEPT_LIMIT_BYTES, Link, LinkKind};
 pub use observer::{Event, Identity, Observer, Reading, Stamp, WAITING_LIMIT, WaitingRequest};
 pub use row::{At, MessageRow, RowKind, Status};

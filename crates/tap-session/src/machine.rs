@@ -47,6 +47,8 @@ pub enum LinkKind {
     Task,
     /// A list that was asked for because it changed; the notification is named.
     ListedAgain,
+    /// An event of HTTP that was sent again; the first time is named. The second is no message.
+    Redelivered,
 }
 
 /// That one message belongs to another.
@@ -141,7 +143,10 @@ pub(crate) struct Out<'a> {
     n_findings: usize,
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    pub(crate) fn new(found: &'a mut Found, whole: bool) -> Self {
+        Self { findings: &mut found.findings, links: &mut found.links, whole, n_findings: 0 }
+    }
     /// Says that a message broke a rule, if the rule holds in its revision. What is given back can be changed: who broke
     /// it, which messages show it too, a milder severity.
     pub(crate) fn find(
@@ -274,7 +279,14 @@ impl Machine {
         self.count(&found.findings[before..]);
     }
 
-    fn count(&mut self, findings: &[Finding]) {
+    /// The machine of a session over HTTP.
+    pub(crate) fn of_bodies() -> Self {
+        let mut machine = Self::default();
+        machine.framing.of_bodies = true;
+        machine
+    }
+
+    pub(crate) fn count(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.state.totals.n_findings[finding.severity as usize] += 1;
         }

@@ -15,6 +15,7 @@ macro_rules! rules {
 pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod http;
+pub(crate) mod http_modern;
 pub(crate) mod lifecycle;
 pub(crate) mod modern;
 pub(crate) mod progress;
@@ -59,6 +60,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         tasks::TASKS,
         modern::MODERN_RULES,
         http::HTTP,
+        http_modern::HTTP_MODERN,
     ]
     .into_iter()
     .flatten()

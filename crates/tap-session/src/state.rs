@@ -230,6 +230,25 @@ impl UsedIds {
         false
     }
 
+    /// Takes out an id that was not used after all.
+    pub(crate) fn remove(&mut self, raw_id: &RawId) {
+        let Some(number) = whole_number(raw_id) else {
+            self.others.remove(raw_id);
+            return;
+        };
+        let run = self.runs.range(..=number).next_back().map(|(first, last)| (*first, *last));
+        let Some((first, last)) = run.filter(|(_, last)| number <= *last) else {
+            return;
+        };
+        self.runs.remove(&first);
+        if first < number {
+            self.runs.insert(first, number - 1);
+        }
+        if number < last {
+            self.runs.insert(number + 1, last);
+        }
+    }
+
     /// Whether the id was used.
     #[must_use]
     pub fn contains(&self, raw_id: &RawId) -> bool {
@@ -329,6 +348,8 @@ pub struct SessionState {
     pub totals: Totals,
     /// Whether the recording begins with the session and has no gap so far.
     pub whole: bool,
+    /// Whether a stream of it was resumed (HTTP, legacy era), so that messages may come twice.
+    pub resumed: bool,
     pub(crate) in_flight: InFlight,
     pub(crate) n_in_flight: usize,
     /// By direction of the request and token.
@@ -362,6 +383,7 @@ impl Default for SessionState {
             used_ids: [UsedIds::default(), UsedIds::default()],
             totals: Totals::default(),
             whole: true,
+            resumed: false,
             in_flight: HashMap::new(),
             n_in_flight: 0,
             tokens: HashMap::new(),

@@ -1,0 +1,1 @@
+//! Tests of HTTP: scripts, races, both eras, and hostile input.
