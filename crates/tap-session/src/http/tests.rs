@@ -1,1 +1,4 @@
-//! Tests of HTTP: scripts, races, both eras, and hostile input.
+//! Tests of HTTP: captured traffic, scripts with races and both eras, hostile input.
+
+mod captures;
+mod reader;
