@@ -1,7 +1,5 @@
 //! The follower: frames in, what they meant out. The one entry for whoever wants to know more than rows.
 
-use std::sync::Arc;
-
 use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::{RawId, Scanned, Scanner, scan};
 use tap_protocol::Side;
@@ -10,7 +8,7 @@ use crate::machine::{Found, Link, Machine};
 use crate::observer::{Event, Observer, Stamp, WATCHES};
 use crate::row::At;
 use crate::rule::Finding;
-use crate::state::{Call, SessionState};
+use crate::state::SessionState;
 
 /// What a frame meant.
 #[derive(Debug, Default)]
@@ -118,24 +116,18 @@ impl Follower {
         self.machine.count(findings);
     }
 
-    /// Says that a request of the client will not be answered, if it waits for that.
-    pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, cancelled: Option<At>) -> Option<Arc<Call>> {
+    /// Says that a request of the client will not be answered, if it waits for that: what carried it ended at `ended`, by
+    /// that side. Where it was cut off by the client, that is its cancellation.
+    pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, ended: At, by: Side) {
         self.observer.forget(scope, Direction::ToServer, raw_id, at);
-        let state = &mut self.machine.state;
-        let mut call = state.close_call(scope, Direction::ToServer, raw_id, at)?;
-        let this = Arc::make_mut(&mut call);
-        this.cancelled = this.cancelled.or(cancelled);
-        this.params = None;
-        state.remember(call.clone());
-        Some(call)
+        self.machine.drop_call(scope, raw_id, at, Some((ended, by)));
     }
 
     /// Says that a request of the client was not let in: it was no part of the session, and its id is still free.
     pub(crate) fn refuse(&mut self, scope: u64, raw_id: &RawId, at: At) {
         self.observer.forget(scope, Direction::ToServer, raw_id, at);
-        let state = &mut self.machine.state;
-        state.close_call(scope, Direction::ToServer, raw_id, at);
-        state.used_ids[Side::Client as usize].remove(raw_id);
+        self.machine.drop_call(scope, raw_id, at, None);
+        self.machine.state.used_ids[Side::Client as usize].remove(raw_id);
     }
 
     /// Says that no frame will follow: what is missing is missing now.

@@ -121,6 +121,11 @@ fn scans_hold_for_the_corpus_and_mutations() {
 }
 
 #[test]
+fn nodes_hold_for_the_corpus_and_mutations() {
+    run("node", bodies::node);
+}
+
+#[test]
 fn events_hold_for_the_corpus_and_mutations() {
     run("sse", bodies::sse);
 }

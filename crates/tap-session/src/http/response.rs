@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tap_frame::Stream;
 use tap_jsonrpc::{Node, SseEvent};
+use tap_protocol::Side;
 
 use super::exchange::{Body, Exchange, Verb};
 use super::head::{Headers, path_of, resolved};
@@ -237,8 +238,8 @@ impl HttpFollower {
             if exchange.is_refused() {
                 session.follower.refuse(scope, raw_id, *asked_at);
             } else if session.is_modern() {
-                let cancelled = (end == HttpEnd::ByClient).then_some(at);
-                session.follower.drop_call(scope, raw_id, *asked_at, cancelled);
+                let by = if end == HttpEnd::ByClient { Side::Client } else { Side::Server };
+                session.follower.drop_call(scope, raw_id, *asked_at, at, by);
             }
         }
         say(Some(number), session, found, step.meanings);

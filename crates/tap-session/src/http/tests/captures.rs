@@ -11,13 +11,18 @@ use crate::Severity;
 /// What was really broken: files (by a part of their name), rule, and why it is true.
 const BROKEN: &[(&str, &str, &str)] = &[
     ("host-gemini-http--everything", "HTT-003", "Gemini CLI sends no version header in a session of 2025-06-18"),
-    ("http-conformance-client--initialize", "HTT-015", "the server of this scenario answers `notifications/initialized` with 200"),
+    (
+        "http-conformance-client--initialize",
+        "HTT-015",
+        "the server of this scenario answers `notifications/initialized` with 200",
+    ),
     ("http-conformance-client--initialize", "RPC-006", "and with a result, which has no id"),
     ("http-conformance-client--initialize", "CAP-001", "and declares no tools, which the client lists"),
     ("--ts1", "CAP-001", "the script reads resources and gets prompts of a sample server that has only tools"),
     ("--ts2", "CAP-001", "the same with its next major version"),
     ("--rmcp", "CAP-001", "the same with the sample server of rmcp"),
     ("-auto--mcp1", "RPC-006", "mcp 1.30 refuses a probe with an error whose id is \"server-error\""),
+    ("http-ts1--everything-tasks", "TSK-004", "the client answers an elicitation of a task without naming the task"),
     // samples/resume.py makes mistakes on purpose, to see how servers take them.
     ("http-resume--", "HTT-001", "it accepts JSON alone once"),
     ("http-resume--", "HTT-028", "it posts an array"),
