@@ -153,7 +153,7 @@ impl HttpFollower {
         self.exchanges.get(&exchange)?.session.map(HttpSessionNumber)
     }
 
-    /// Takes what was seen next, and appends what it meant. Exchanges have numbers that are not used twice.
+    /// Takes what was seen next, and appends what it meant. Exchanges have numbers from 1 that are not used twice.
     pub fn follow(
         &mut self,
         moment: HttpMoment,
@@ -176,12 +176,15 @@ impl HttpFollower {
     /// Says that nothing will follow: what is missing is missing now.
     pub fn finish(&mut self, meanings: &mut Vec<HttpMeaning>) {
         let at_ns = self.at_ns;
-        for exchange in self.exchanges.values() {
+        for (number, exchange) in &self.exchanges {
             let Some(session) = exchange.session.and_then(|number| self.sessions.get_mut(number)) else {
                 continue;
             };
             let mut found = Found::default();
             judge::Judge::new(session, &mut found).left_open(exchange, at_ns);
+            for (raw_id, at) in exchange.requests.iter().filter(|_| exchange.is_refused()) {
+                session.follower.refuse(scope_of(session, *number), raw_id, *at);
+            }
             say(exchange.session, session, found, meanings);
         }
         self.exchanges.clear();
@@ -203,7 +206,7 @@ impl HttpFollower {
         let HttpMoment { seq, wall_ns, at_ns } = step.moment;
         let frame = Frame { seq, wall_ns, at_ns, stream, origin: Origin::Wire, bytes };
         let mut meaning = Meaning::default();
-        let scope = if this.is_modern() { step.number } else { 0 };
+        let scope = scope_of(this, step.number);
         this.follower.follow_in(scope, &frame, step.lens, &mut meaning);
         if this.guessed {
             judge::leave_out_guesses(&mut this.follower, &mut meaning);
@@ -219,6 +222,11 @@ struct Step<'a> {
     number: u64,
     lens: &'a mut Lens,
     meanings: &'a mut Vec<HttpMeaning>,
+}
+
+/// Which ids live together with those of an exchange.
+fn scope_of(session: &HttpSession, exchange: u64) -> u64 {
+    if session.is_modern() { exchange } else { 0 }
 }
 
 /// Gives out what was found, and counts it as the session's.

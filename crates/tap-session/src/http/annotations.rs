@@ -146,14 +146,13 @@ impl Found {
     fn annotation(&mut self, schema: Node<'_>, header: Node<'_>, reachable: bool, path: &[String]) {
         let name = header.text().unwrap_or_default();
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        let kind = schema.get("type").and_then(Node::text).unwrap_or_default();
         let why = if path.is_empty() || !reachable {
             "it is not reached by `properties` alone"
         } else if !header.is_string() || name.is_empty() {
             "it is empty, or no text"
         } else if !name.bytes().all(is_token) {
             "it is no name of a header"
-        } else if !matches!(&*kind, "string" | "integer" | "boolean") {
+        } else if !may_be_primitive(schema) {
             "the parameter is no string, integer or boolean"
         } else if self.annotations.iter().any(|other| other.header.eq_ignore_ascii_case(&name)) {
             "another parameter has the same"
@@ -162,6 +161,18 @@ impl Found {
             return;
         };
         self.problems.push(format!("{} at {}: {why}", quoted(&name), quoted(&path.join("."))));
+    }
+}
+
+/// Whether values of a schema fit into a header. Where it does not say of which type they are, nothing is proved.
+fn may_be_primitive(schema: Node<'_>) -> bool {
+    let is_primitive =
+        |kind: Node<'_>| ["string", "integer", "boolean"].iter().any(|primitive| kind.is_text(primitive));
+    match schema.get("type") {
+        // `null` is what has no header.
+        Some(kinds) if kinds.is_array() => kinds.elements().all(|kind| is_primitive(kind) || kind.is_text("null")),
+        Some(kind) => is_primitive(kind),
+        None => true,
     }
 }
 

@@ -12,7 +12,7 @@ use super::head::{Headers, path_of, resolved};
 use super::judge::{Answered, Judge};
 use super::session::{Gone, HttpSessionKind};
 use super::streams::Known;
-use super::{HttpEnd, HttpFollower, Step, say};
+use super::{HttpEnd, HttpFollower, Step, say, scope_of};
 use crate::machine::{Found, Link, LinkKind};
 
 /// URIs of endpoints that are longer are not followed, bytes.
@@ -226,7 +226,7 @@ impl HttpFollower {
         else {
             return;
         };
-        let scope = if session.is_modern() { step.number } else { 0 };
+        let scope = scope_of(session, step.number);
         let mut found = Found::default();
         Judge::new(session, &mut found).ended(&exchange, end, scope, at, step.moment.at_ns);
         if let (Some(id), Some(retry_ms), true) =
