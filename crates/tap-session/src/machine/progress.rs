@@ -82,6 +82,11 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     }
 }
 
+/// A request will not be answered any more.
+pub(crate) fn dropped(state: &mut SessionState, call: &Call) {
+    logging::dropped(state, call);
+}
+
 /// The recording is over.
 pub(crate) fn end(state: &mut SessionState, out: &mut Out<'_>) {
     early::tell_all(state, out);

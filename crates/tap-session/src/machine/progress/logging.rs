@@ -110,6 +110,13 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     }
 }
 
+/// A request will not be answered any more.
+pub(super) fn dropped(state: &mut SessionState, call: &Call) {
+    if let Some(level) = call.log_level.and_then(log_level) {
+        state.logging.ask_no_more(call.scope, level);
+    }
+}
+
 /// An answer to a request that may have asked for a level.
 pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call) {
     let Some(level) = call.log_level.and_then(log_level) else {
