@@ -94,6 +94,7 @@ fn wants_a_task(state: &SessionState, seen: &Seen<'_>, path: &[&str], out: &mut 
     let receiver = seen.side.other();
     let party = state.party(receiver);
     if party.capabilities.as_ref().is_none_or(|known| known.declares(path)) {
+        no_support(state, seen, out);
         return;
     }
     let detail = format!("{} needs `{}` of the {}", quoted(seen.method_name()), path.join("."), side_name(receiver));
@@ -103,6 +104,23 @@ fn wants_a_task(state: &SessionState, seen: &Seen<'_>, path: &[&str], out: &mut 
         if seen.side == Side::Server {
             finding.severity = Severity::Warning;
         }
+    }
+}
+
+/// Whether a tool that is to become a task was listed as one that cannot.
+fn no_support(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let tools = &state.lists.tools;
+    let tool = seen.row.target.as_deref().filter(|_| seen.method_name() == "tools/call");
+    let Some(tool) = tool.and_then(|name| state.lists.tool(name)).filter(|_| tools.changed.is_none()) else {
+        return;
+    };
+    let support = tool.text.node().at(&["execution", "taskSupport"]);
+    if support.is_none_or(|support| support.is_null() || support.is_text("forbidden"))
+        && let Some(finding) = out.find(&rule::TSK_001, seen, format!("tool {} does not offer it", quoted(&tool.name)))
+    {
+        // The list may have been on its way, and an older one have said otherwise.
+        finding.severity = Severity::Warning;
+        finding.others.extend(tools.as_of);
     }
 }
 

@@ -263,6 +263,24 @@ fn a_server_should_and_a_client_must_look_at_what_the_other_side_offers() {
 }
 
 #[test]
+fn a_tool_that_was_listed_without_tasks_becomes_none() {
+    let listed = |execution: &str| {
+        let list = format!(
+            r#"# 2025-11-25
+-> {{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{{"type":"object"}}{execution}}}]}}}}
+"#
+        );
+        list + &TASK.replace("# 2025-11-25\n", "")
+    };
+    let wrong = "6 TSK-001 warning by client: tool `t` does not offer it";
+    check(&listed(""), wrong);
+    check(&listed(r#","execution":{"taskSupport":"forbidden"}"#), wrong);
+    check(&listed(r#","execution":{"taskSupport":"optional"}"#), "");
+    check(&listed(r#","execution":{"taskSupport":"required"}"#), "");
+}
+
+#[test]
 fn a_message_says_which_task_it_belongs_to() {
     let related = |id: &str| format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"{id}"}}}}"#);
     let asked = format!(
