@@ -343,14 +343,12 @@ impl<'a> Judge<'a> {
                 (HttpEnd::Whole | HttpEnd::ByServer, _) if exchange.is_sse => {
                     let resumable = exchange.stream.last_event_id.is_some();
                     let detail = format!("{name}{}", if resumable { "; it can be resumed" } else { "" });
-                    let finding = self.find(&rule::HTT_024, at, Side::Server, detail);
-                    finding.map(|finding| {
+                    let mut finding = self.find(&rule::HTT_024, at, Side::Server, detail);
+                    if let Some(finding) = finding.as_mut().filter(|finding| finding.severity == Severity::Note) {
                         // Without an id there is nothing to resume from.
-                        if finding.severity == Severity::Note && !resumable {
-                            finding.severity = Severity::Warning;
-                        }
-                        finding
-                    })
+                        finding.severity = if resumable { Severity::Note } else { Severity::Warning };
+                    }
+                    finding
                 }
                 (HttpEnd::Whole | HttpEnd::ByServer, true) => {
                     self.out.find_at(&framing::RPC_020, self.revisions, call.at, Side::Server, name)

@@ -239,7 +239,7 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
         return;
     };
     let others = [Some(call.at), call.answer].into_iter().flatten();
-    if became_a_task(&call) {
+    if tasks::became_a_task(&call) {
         advance(seen, &call, value, out);
         if task_is_terminal(state, &call) == Some(true)
             && let Some(finding) = out.find(&rule::PRG_003, seen, quoted(&call.method))
@@ -262,14 +262,9 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
     }
 }
 
-/// Whether a call became a task. Of questions about a task the task is known, too, but they are over when they are answered.
-fn became_a_task(call: &Call) -> bool {
-    call.task.is_some() && !call.method.starts_with("tasks/")
-}
-
 /// Whether the task that a call became has ended, if that is known.
 fn task_is_terminal(state: &SessionState, call: &Call) -> Option<bool> {
-    tasks::task_of(state, call).map(|task| task.is_terminal())
+    tasks::task_of(state, call).map(|task| task.is_terminal() && task.lost.is_none())
 }
 
 /// When a call was answered, nanoseconds since the session opened.

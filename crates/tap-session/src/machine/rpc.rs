@@ -233,10 +233,11 @@ pub(crate) fn message(seen: &Seen<'_>, out: &mut Out<'_>) {
     if seen.notes.contains(Notes::DUPLICATE_MEMBER) {
         out.find(&rule::RPC_018, seen, "");
     }
-    if seen.notes.contains(Notes::NULL_OUTCOME) && seen.row.kind == RowKind::Error {
-        out.find(&rule::RPC_008, seen, "an error beside `\"result\":null`").map(|finding| {
-            finding.severity = Severity::Warning;
-        });
+    if seen.notes.contains(Notes::NULL_OUTCOME)
+        && seen.row.kind == RowKind::Error
+        && let Some(finding) = out.find(&rule::RPC_008, seen, "an error beside `\"result\":null`")
+    {
+        finding.severity = Severity::Warning;
     }
     if seen.notes.contains(Notes::WRONG_ID_TYPE) && seen.row.raw_id.is_none() {
         out.find(&rule::RPC_003, seen, "an object or an array");

@@ -347,6 +347,10 @@ fn beside<'a>(left: Node<'a>, right: Node<'a>) -> Vec<Beside<'a>> {
 
 /// An answer asks for input.
 pub(super) fn asks(state: &mut SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) {
+    // TSK-009 tells of these.
+    if call.method.starts_with("tasks/") {
+        return;
+    }
     let [requests, request_state] =
         result.pick(["inputRequests", "requestState"]).map(|part| part.filter(|part| !part.is_null()));
     if !call.known.is_some_and(|method| method.rounds) {

@@ -6,8 +6,9 @@ use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
 use tap_protocol::Side;
 
+use super::super::tasks::became_a_task;
 use super::super::{LinkKind, Out, Seen};
-use super::{GRACE_NS, became_a_task, spelled_otherwise};
+use super::{GRACE_NS, spelled_otherwise};
 use crate::rule::{Severity, quoted};
 use crate::rules::progress as rule;
 use crate::state::{Call, SessionState};
