@@ -337,7 +337,6 @@ fn one(
             tasks::notification(state, &seen, out);
             modern::notification(state, &seen, out);
             lists::notification(state, &seen, out);
-            features::notification(state, &seen, out);
         }
         (_, Some(call)) => {
             let mut call = call;

@@ -34,6 +34,9 @@ const SUBSCRIPTIONS: usize = 10_000;
 /// Longer URIs are not looked at for subscriptions, bytes.
 const URI_LIMIT_BYTES: usize = 4096;
 
+/// A URI with more parts than this is not looked at for subscriptions.
+const PARENTS: usize = 100;
+
 /// What was listed, as far as it was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lists {
@@ -160,12 +163,15 @@ fn is_subscribed(lists: &Lists, uri: &str) -> bool {
     if lists.n_subscribed_forgotten > 0 || uri.len() > URI_LIMIT_BYTES || lists.subscribed.contains_key(uri) {
         return true;
     }
-    // Each of the places where a URI has a parent; at most `URI_LIMIT_BYTES` of them, and few in earnest.
-    !lists.subscribed.is_empty()
-        && uri.match_indices(['/', '?', '#', ':', '.']).any(|(index, separator)| {
-            let parents = [uri.get(..index), uri.get(..index + separator.len())];
-            parents.into_iter().flatten().any(|parent| lists.subscribed.contains_key(parent))
-        })
+    if lists.subscribed.is_empty() {
+        return false;
+    }
+    let mut n_parents = 0;
+    uri.match_indices(['/', '?', '#', ':']).any(|(index, separator)| {
+        n_parents += 1;
+        let parents = [uri.get(..index), uri.get(..index + separator.len())];
+        n_parents > PARENTS || parents.into_iter().flatten().any(|parent| lists.subscribed.contains_key(parent))
+    })
 }
 
 /// An answer, and its request.
