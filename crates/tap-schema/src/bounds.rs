@@ -1,5 +1,7 @@
 //! What is refused before it is compiled: endless references, and what would take too much stack, time or memory.
 
+use std::collections::BTreeSet;
+
 use crate::error::SchemaError;
 use crate::keyword::How;
 use crate::limit::{MAX_LEVELS, MAX_STEPS_DEEP, MAX_UNROLLED, MAX_UNROLLED_TOTAL};
@@ -53,14 +55,18 @@ pub(crate) fn is_unrolled(subschema: &Subschema<'_>) -> bool {
     subschema.parts.iter().any(|part| matches!(part.how, How::UnevaluatedProperties | How::UnevaluatedItems))
 }
 
-/// How many levels compiling goes down, on the worst way through the schema.
+/// How many levels compiling goes down at most.
+///
+/// The smaller of two bounds: one counts the same target again each time that a reference leads to it, and the other
+/// forgets which references lead where, but counts each target once, as recursive schemas need.
 fn levels(outline: &Outline<'_>) -> usize {
     let is_held = |how| !matches!(how, How::Held | How::Reference);
     // Without references, a schema is a tree.
     let order = postorder(outline, is_held).unwrap_or_default();
     let mut beyond = vec![0_usize; outline.subschemas.len()];
-    for _ in 0..=REFERENCES_ON_THE_STACK {
-        let mut levels = vec![0_usize; outline.subschemas.len()];
+    let mut levels = beyond.clone();
+    let mut alone = Vec::new();
+    for n_references in 0..=REFERENCES_ON_THE_STACK {
         for &index in &order {
             let down = outline.subschemas[index].parts.iter().map(|part| match part.how {
                 How::Held => 0,
@@ -69,10 +75,19 @@ fn levels(outline: &Outline<'_>) -> usize {
             });
             levels[index] = down.max().unwrap_or(0);
         }
-        // What a reference adds itself, over its target.
+        // A reference is a level, too.
         beyond = levels.iter().map(|levels| levels + 1).collect();
+        if n_references == 0 {
+            alone.clone_from(&beyond);
+        }
     }
-    beyond.into_iter().max().unwrap_or(0)
+    let parts = outline.subschemas.iter().flat_map(|subschema| &subschema.parts);
+    let targets: BTreeSet<usize> = parts.filter(|part| part.how == How::Reference).map(|part| part.index).collect();
+    // The schema itself is compiled once as the whole, and once more as a target.
+    let mut once: Vec<usize> = targets.into_iter().chain([0]).map(|index| alone[index]).collect();
+    once.sort_unstable_by(|one, other| other.cmp(one));
+    let of_some = once.iter().take(REFERENCES_ON_THE_STACK + 1).sum();
+    levels.into_iter().max().unwrap_or(0).min(of_some)
 }
 
 /// The reached subschemas, each after the parts of it that `follows` tells to follow; or one that is part of itself.

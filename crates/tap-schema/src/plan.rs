@@ -32,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) prefix: Vec<usize>,
     /// What applies to each item of an array.
     pub(crate) items: Vec<(How, usize)>,
+    /// Has any of these five, so that the members or items are gone through.
+    pub(crate) has_parts_below: bool,
     /// Has `unevaluatedProperties` or `unevaluatedItems`.
     pub(crate) is_unrolled: bool,
     /// How many keywords can fail; each required name is one.
@@ -90,6 +92,7 @@ impl Node {
                 how => node.in_place.push((how, part.index)),
             }
         }
+        node.has_parts_below = subschema.parts.iter().any(|part| !part.how.is_in_place() && part.how != How::Held);
         if let Value::Object(members) = subschema.value {
             node.read(members, patterns);
         }

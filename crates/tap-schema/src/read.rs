@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::limit::MAX_DEPTH;
@@ -21,9 +21,9 @@ pub(crate) fn read_exactly(text: &[u8]) -> Result<Value, Unread> {
     match survey(text)? {
         Numbers::Exact => parse(text),
         // Whatever is no JSON at all should be called so.
-        Numbers::OutOfRange => Err(match parse(text) {
-            Ok(_) | Err(Unread::NumberOutOfRange) => Unread::NumberOutOfRange,
-            Err(other) => other,
+        Numbers::OutOfRange => Err(match serde_json::from_slice::<IgnoredAny>(text) {
+            Ok(_) => Unread::NumberOutOfRange,
+            Err(_) => Unread::NotJson,
         }),
     }
 }
@@ -37,10 +37,7 @@ pub(crate) fn read_roughly(text: &[u8]) -> Result<Value, Unread> {
 fn parse(text: &[u8]) -> Result<Value, Unread> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value = Plain.deserialize(&mut deserializer);
-    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
-        let is_out_of_range = error.to_string().starts_with("number out of range");
-        if is_out_of_range { Unread::NumberOutOfRange } else { Unread::NotJson }
-    })
+    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|_| Unread::NotJson)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::bounds;
 use crate::cost::{self, Cost, Unbounded};
 use crate::error::{SchemaError, shorten};
 use crate::instance::Instance;
-use crate::limit::{MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_PATTERN_BYTES, MAX_SCHEMA_BYTES, MAX_STEPS};
+use crate::limit::{MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_SCHEMA_BYTES, MAX_STEPS};
 use crate::outline::Outline;
-use crate::pattern::{self, Patterns};
+use crate::pattern::Patterns;
 use crate::plan::Plan;
 use crate::read::{Unread, read_exactly, read_roughly};
 use crate::rewrite::rewrite;
@@ -130,13 +130,7 @@ fn compile(schema: &Value, dialect: Draft) -> Result<Schema, SchemaError> {
     let patterns = Patterns::new(&outline)?;
     let rewritten = rewrite(&outline, &patterns);
     check_by_meta_schema(&rewritten, dialect)?;
-    let validator = jsonschema::options()
-        .with_draft(dialect)
-        .offline()
-        .should_validate_formats(false)
-        .with_pattern_options(pattern::engine(MAX_PATTERN_BYTES))
-        .build(&rewritten)
-        .map_err(|error| refusal(&error))?;
+    let validator = patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
     Ok(Schema { validator, plan: Plan::new(&outline, &patterns), ignored_patterns: patterns.ignored() })
 }
 

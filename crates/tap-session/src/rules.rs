@@ -17,6 +17,9 @@ pub(crate) mod framing;
 pub(crate) mod http;
 pub(crate) mod lifecycle;
 pub(crate) mod modern;
+pub(crate) mod modern_meta;
+pub(crate) mod modern_rounds;
+pub(crate) mod modern_subscriptions;
 pub(crate) mod progress;
 pub(crate) mod tasks;
 
@@ -62,6 +65,9 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         features::sampling::SAMPLING,
         tasks::TASKS,
         modern::MODERN_RULES,
+        modern_rounds::ROUNDS,
+        modern_subscriptions::SUBSCRIPTIONS,
+        modern_meta::META_AND_CACHING,
         http::HTTP,
     ]
     .into_iter()

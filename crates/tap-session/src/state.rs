@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use imbl::hashmap::Entry;
 use imbl::{HashMap, HashSet, OrdMap, Vector};
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId};
@@ -12,7 +13,8 @@ use tap_protocol::{Era, Method, Revision, Revisions, Side};
 
 use crate::machine::lists::Lists;
 use crate::machine::modern::Modern;
-use crate::machine::progress::Logging;
+use crate::machine::progress::early::EarlyProgress;
+use crate::machine::progress::logging::Logging;
 use crate::machine::tasks::Tasks;
 use crate::row::{At, Status};
 use crate::rule::Severity;
@@ -136,16 +138,22 @@ pub struct Call {
     pub first_progress_ns: Option<u64>,
     /// The cancellation of it.
     pub cancelled: Option<At>,
+    /// Nanoseconds from the request to its cancellation.
+    pub cancelled_after_ns: Option<u64>,
+    /// The log level that it asks for: with `logging/setLevel`, or in the modern era in its `_meta`.
+    pub log_level: Option<&'static str>,
     /// Its answer.
     pub answer: Option<At>,
     /// What the answer says.
     pub status: Option<Status>,
     /// Nanoseconds from the request to its answer.
     pub latency_ns: Option<u64>,
-    /// The task that it became.
+    /// The task that it became; of a poll of a task, or of another question about one, that task.
     pub task: Option<Arc<str>>,
     /// The request that this one goes on with, in a multi-round-trip request: the first of its rounds.
     pub first_round: Option<At>,
+    /// Of a modern request: whether it lacks what `_meta` must hold.
+    pub lacks_meta: bool,
 }
 
 impl Call {
@@ -354,6 +362,10 @@ pub struct SessionState {
     /// By direction of the request and token.
     pub(crate) tokens: HashMap<(Direction, RawId), (At, u64, RawId)>,
     pub(crate) recent: Vector<Arc<Call>>,
+    /// Progress tokens that the client supplied, and the server.
+    pub(crate) used_tokens: [UsedIds; 2],
+    /// Progress whose request has not been seen yet.
+    pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
     /// Findings of these rules that are told once a session were told.
@@ -386,6 +398,8 @@ impl Default for SessionState {
             n_in_flight: 0,
             tokens: HashMap::new(),
             recent: Vector::new(),
+            used_tokens: [UsedIds::default(), UsedIds::default()],
+            early_progress: Vector::new(),
             client_asked: false,
             told_once: HashSet::new(),
         }
@@ -471,7 +485,11 @@ impl SessionState {
         }
         self.n_in_flight += 1;
         let key = (call.scope, call.direction, call.raw_id.clone());
-        self.in_flight.entry(key).or_default().push(Arc::new(call));
+        match self.in_flight.entry(key) {
+            Entry::Occupied(mut calls) => calls.get_mut().push(Arc::new(call)),
+            // Room for one: ids in use twice at a time are rare.
+            Entry::Vacant(slot) => drop(slot.insert(vec![Arc::new(call)])),
+        }
     }
 
     /// Takes a call out of those in flight.

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use tap_jsonrpc::Node;
-use tap_protocol::{
-    ContentPlace, INTERNAL_ERROR, INVALID_PARAMS, RESULT_TYPES, Revision, Revisions, is_json_rpc_range,
-};
+use tap_protocol::{ContentPlace, INTERNAL_ERROR, INVALID_PARAMS, RESULT_TYPES, Revisions, is_json_rpc_range};
 
 use super::content::Blocks;
 use super::{equal, tools, verdict};
