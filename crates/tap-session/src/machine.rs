@@ -340,7 +340,7 @@ fn one(
             progress::notification(state, &seen, out);
             tasks::notification(state, &seen, out);
             modern::notification(state, &seen, out);
-            lists::notification(state, &seen);
+            lists::notification(state, &seen, out);
             schema::notification(&seen, out);
         }
         (_, Some(call)) => {

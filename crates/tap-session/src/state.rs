@@ -368,6 +368,8 @@ pub struct SessionState {
     pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
+    /// `notifications/initialized` came before `initialize` was answered.
+    pub(crate) initialized_early: bool,
     /// Findings of these rules that are told once a session were told.
     pub(crate) told_once: HashSet<&'static str>,
 }
@@ -401,6 +403,7 @@ impl Default for SessionState {
             used_tokens: [UsedIds::default(), UsedIds::default()],
             early_progress: Vector::new(),
             client_asked: false,
+            initialized_early: false,
             told_once: HashSet::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! What was listed: tools, prompts, resources, templates, roots; and the pages of a list.
+//! What was listed: tools, prompts, resources, templates, roots; what the client subscribed to; the pages of a list.
 //!
 //! A list is begun anew by the answer to a request without a cursor, grows with the pages that follow, and is complete
 //! when a page hands out no further cursor.
@@ -11,7 +11,7 @@ mod pages;
 
 use std::sync::Arc;
 
-use imbl::HashSet;
+use imbl::{HashMap, HashSet};
 use tap_jsonrpc::Node;
 use tap_protocol::Method;
 
@@ -24,11 +24,21 @@ use self::pages::Pages;
 use super::features::tools;
 use super::{LinkKind, Out, Seen};
 use crate::row::At;
-use crate::rule::clipped;
+use crate::rule::{clipped, quoted};
+use crate::rules::features::resources as rule;
 use crate::state::{Call, SessionState};
+
+/// Subscriptions that are remembered. A client that subscribes to more makes updates unjudged, not memory grow.
+const SUBSCRIPTIONS: usize = 10_000;
+
+/// Longer URIs are not looked at for subscriptions, bytes.
+const URI_LIMIT_BYTES: usize = 4096;
 
 /// Requests in flight that are known to have a cursor which was not kept.
 const CURSORS_NOT_KEPT: usize = 10_000;
+
+/// A URI with more parts than this is not looked at for subscriptions.
+const PARENTS: usize = 100;
 
 /// What was listed, as far as it was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +53,10 @@ pub struct Lists {
     pub resource_templates: List<Listed>,
     /// `roots/list`, which the server asks for, by URI. In the modern era they are asked for inside results.
     pub roots: List<Listed>,
+    /// Resources that the client is subscribed to in the legacy era, by URI, and the request that did so.
+    pub subscribed: HashMap<Arc<str>, At>,
+    /// Subscriptions that were not remembered, because there were too many.
+    pub n_subscribed_forgotten: u64,
     pages: Pages,
     /// Requests in flight with a cursor that was not kept: which page their answers are is not known.
     cursor_not_kept: HashSet<At>,
@@ -126,17 +140,48 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call, ou
                 }
             }
         }
+    } else if method.name == "resources/subscribe"
+        && let Some(uri) = seen.param("uri").and_then(Node::text)
+    {
+        let lists = &mut state.lists;
+        if uri.len() <= URI_LIMIT_BYTES && lists.subscribed.len() < SUBSCRIPTIONS {
+            // From the request on: the server may send before it answers.
+            lists.subscribed.insert(Arc::from(&*uri), seen.at());
+        } else {
+            lists.n_subscribed_forgotten += 1;
+        }
     }
 }
 
 /// A notification.
-pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>) {
+pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let name = seen.method_name();
     if name.ends_with("/list_changed") {
         for list in changed_by(&mut state.lists, name) {
             list.change(seen.at());
         }
+    } else if name == "notifications/resources/updated"
+        && let Some(uri) = seen.param("uri").and_then(Node::text)
+        && !is_subscribed(&state.lists, &uri)
+    {
+        out.find(&rule::RES_002, seen, quoted(&uri));
     }
+}
+
+/// Whether a subscription covers the URI: one to it, or to what it lies in.
+fn is_subscribed(lists: &Lists, uri: &str) -> bool {
+    if lists.n_subscribed_forgotten > 0 || uri.len() > URI_LIMIT_BYTES || lists.subscribed.contains_key(uri) {
+        return true;
+    }
+    if lists.subscribed.is_empty() {
+        return false;
+    }
+    let mut n_parents = 0;
+    uri.match_indices(['/', '?', '#', ':']).any(|(index, separator)| {
+        n_parents += 1;
+        let parents = [uri.get(..index), uri.get(..index + separator.len())];
+        n_parents > PARENTS || parents.into_iter().flatten().any(|parent| lists.subscribed.contains_key(parent))
+    })
 }
 
 /// An answer, and its request.
@@ -144,11 +189,26 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     let Some(method) = call.known else {
         return;
     };
-    if !lists(method) || state.lists.cursor_not_kept.remove(&call.at).is_some() {
-        return;
+    match method.name {
+        "resources/subscribe" if seen.result.is_none() => unsubscribe(state, call, |since| since == call.at),
+        "resources/unsubscribe" if seen.result.is_some() => unsubscribe(state, call, |since| since < call.at),
+        _ if lists(method) => {
+            if state.lists.cursor_not_kept.remove(&call.at).is_some() {
+                return;
+            }
+            if let Some(result) = seen.result.filter(|result| result.is_object()) {
+                page(state, seen, call, method, result, out);
+            }
+        }
+        _ => {}
     }
-    if let Some(result) = seen.result.filter(|result| result.is_object()) {
-        page(state, seen, call, method, result, out);
+}
+
+fn unsubscribe(state: &mut SessionState, call: &Call, ends: impl FnOnce(At) -> bool) {
+    if let Some(uri) = call.param(&["uri"]).and_then(Node::text)
+        && state.lists.subscribed.get(&*uri).is_some_and(|since| ends(*since))
+    {
+        state.lists.subscribed.remove(&*uri);
     }
 }
 

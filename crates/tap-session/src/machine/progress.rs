@@ -13,7 +13,7 @@ use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
 use tap_protocol::{Revisions, Side, meta};
 
-use super::{LinkKind, Out, Seen};
+use super::{LinkKind, Out, Seen, tasks};
 use crate::rule::{Severity, clipped, quoted};
 use crate::rules::progress as rule;
 use crate::state::{Call, Number, SessionState};
@@ -257,8 +257,8 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
 }
 
 /// Whether the task that a call became has ended, if that is known.
-fn task_is_terminal(_state: &SessionState, _call: &Call) -> Option<bool> {
-    None
+fn task_is_terminal(state: &SessionState, call: &Call) -> Option<bool> {
+    tasks::task_of(state, call).map(|task| task.is_terminal())
 }
 
 /// When a call was answered, nanoseconds since the session opened.

@@ -228,6 +228,51 @@ fn behind_a_gap_no_cursor_is_foreign() {
     check(&format!("# 2025-11-25\n.. 100\n{}", page(1, "x", "a", "")), "");
 }
 
+/// Findings about updates.
+#[track_caller]
+fn check_updates(lines: &[&str], expected: &str) {
+    let request = |id, what, uri: &str| {
+        format!(r#"-> {{"jsonrpc":"2.0","id":{id},"method":"resources/{what}","params":{{"uri":"{uri}"}}}}"#)
+    };
+    let answer = |id| format!(r#"<- {{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    let script: Vec<_> = lines
+        .iter()
+        .map(|line| match *line {
+            "subscribe" => request(1, "subscribe", "note://a"),
+            "subscribe to all" => request(1, "subscribe", "note://"),
+            "subscribed" => answer(1),
+            "refused" => r#"<- {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#.into(),
+            "unsubscribe" => request(2, "unsubscribe", "note://a"),
+            "unsubscribed" => answer(2),
+            "subscribe again" => request(3, "subscribe", "note://a"),
+            "subscribed again" => answer(3),
+            updated => format!(
+                r#"<- {{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{updated}"}}}}"#
+            ),
+        })
+        .collect();
+    let found = findings(&format!("# 2025-11-25\n{}", script.join("\n")));
+    let found: Vec<_> = found.iter().filter(|line| line.contains("RES-002")).map(|line| &line[..1]).collect();
+    assert_eq!(found.join(" "), expected, "{lines:?}");
+}
+
+#[test]
+fn updates_need_a_subscription_that_is_alive() {
+    check_updates(&["note://a"], "4");
+    check_updates(&["subscribe", "subscribed", "note://a", "note://a/b", "note://ab", "note://b"], "8 9");
+    check_updates(&["subscribe to all", "subscribed", "note://a", "note://a/b"], "");
+    check_updates(&["subscribe", "subscribed", "unsubscribe", "unsubscribed", "note://a"], "8");
+}
+
+#[test]
+fn updates_may_cross_a_subscription_on_the_wire() {
+    // The server sends before it answers, and before it has read that it should stop.
+    check_updates(&["subscribe", "note://a", "subscribed"], "");
+    check_updates(&["subscribe", "subscribed", "unsubscribe", "note://a", "unsubscribed"], "");
+    check_updates(&["subscribe", "subscribed", "unsubscribe", "subscribe again", "unsubscribed", "note://a"], "");
+    check_updates(&["subscribe", "refused", "note://a"], "6");
+}
+
 #[test]
 fn a_page_whose_cursor_was_not_kept_is_no_first_page() {
     let first = page(1, "", "a", "2");

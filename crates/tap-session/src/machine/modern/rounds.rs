@@ -11,6 +11,7 @@ use tap_protocol::{Method, Revisions, meta};
 
 use super::super::{LinkKind, Out, Seen};
 use super::{Modern, deprecated, find_beside, rule as modern_rule};
+use crate::machine::features;
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_rounds as rule;
@@ -266,6 +267,11 @@ fn go_on(
         let missing: Vec<_> = keys.filter(|key| !answered.contains(&**key)).map(String::from).collect();
         if !missing.is_empty() {
             find(out, &rule::MRT_007, names(&missing));
+        }
+        for (key, request) in asked.node().members().take(EMBEDDED) {
+            if let Some(answer) = brought.responses.and_then(|responses| responses.get(&key.text())) {
+                features::embedded_pair(seen, request, answer, out);
+            }
         }
     }
     Arc::make_mut(round).retry = Some(seen.at());

@@ -2,7 +2,6 @@
 
 mod cancel;
 mod logging;
-mod real;
 
 use crate::machine::LinkKind;
 use crate::row::At;

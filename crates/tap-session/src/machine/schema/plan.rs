@@ -180,6 +180,8 @@ fn has_own_rule(known: Option<&Method>, place: Place, path: &[&str]) -> bool {
         (_, Place::Result, ["ttlMs" | "cacheScope"]) => is_cacheable,
         // CAN-007; SMP-004.
         ("notifications/cancelled", Place::Params, ["requestId"]) => true,
+        // PRG-005.
+        ("notifications/progress", Place::Params, ["progressToken"]) => true,
         ("sampling/createMessage", Place::Params, ["maxTokens"]) => true,
         _ => false,
     }

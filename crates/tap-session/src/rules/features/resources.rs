@@ -1,4 +1,4 @@
-//! The rules of resources and roots. That of subscriptions is with those of the modern era.
+//! The rules of resources and roots.
 
 use crate::rules::{ALL, E, LEGACY, MODERN, W};
 
@@ -16,6 +16,21 @@ rules! { RESOURCES:
         right: r#"# 2025-11-25
 -> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"note://a"}}
 <- {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    }
+    RES_002 {
+        id: "RES-002",
+        name: "update-not-subscribed",
+        severities: &[(LEGACY, W)],
+        section: "server/resources, Subscriptions",
+        title: "A resource was said to be updated to which the client is not subscribed.",
+        advice: "Send `notifications/resources/updated` only between `resources/subscribe` and `resources/unsubscribe`.",
+        wrong: r#"# 2025-11-25
+<- {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}"#,
+        right: r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://a"}}
+<- {"jsonrpc":"2.0","id":1,"result":{}}
+<- {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}"#,
+        needs_whole: true,
     }
     RES_003 {
         id: "RES-003",

@@ -189,7 +189,7 @@ fn open(state: &SessionState, facts: &mut Facts) {
         let n_delivered: u64 = subscription.n_delivered.values().sum();
         facts.say(format!("subscription {}", subscription.raw_id), format!("{acknowledged}, {n_delivered} delivered"));
     }
-    let subscribed: Vec<&str> = sorted(state.modern.subscribed_uris.keys().map(|uri| &**uri));
+    let subscribed: Vec<&str> = sorted(state.lists.subscribed.keys().map(|uri| &**uri));
     if !subscribed.is_empty() {
         facts.say_as("subscribed", names_text(&subscribed), json!(subscribed));
     }

@@ -165,7 +165,9 @@ fn a_listed_resource_may_be_empty() {
 #[test]
 fn roots_are_files() {
     let script = r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"ping"}
 <- {"jsonrpc":"2.0","id":1,"method":"roots/list"}
+<- {"jsonrpc":"2.0","id":1,"result":{}}
 -> {"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"FILE:///a"},{"uri":"http://a"},{"name":"x"},{"uri":"file:///b"}]}}"#;
     assert_eq!(found(script, "ROT-"), ["ROT-001 error by client: `http://a`; a root without a URI"]);
 }
