@@ -15,6 +15,7 @@ macro_rules! rules {
 pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod http;
+pub(crate) mod http_modern;
 pub(crate) mod lifecycle;
 pub(crate) mod modern;
 pub(crate) mod modern_meta;
@@ -69,6 +70,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         modern_subscriptions::SUBSCRIPTIONS,
         modern_meta::META_AND_CACHING,
         http::HTTP,
+        http_modern::HTTP_MODERN,
     ]
     .into_iter()
     .flatten()

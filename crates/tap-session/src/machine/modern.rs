@@ -132,6 +132,13 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
     }
 }
 
+/// A request will not be answered any more: its exchange ended at this point, by this side.
+pub(crate) fn dropped(state: &mut SessionState, call: &Call, at: At, by: Side) {
+    if &*call.method == "subscriptions/listen" {
+        subscriptions::dropped(state, call, at, by);
+    }
+}
+
 /// The recording is over.
 pub(crate) fn end(_state: &SessionState, _out: &mut Out<'_>) {}
 

@@ -367,6 +367,16 @@ fn end(modern: &mut Modern, seen: &Seen<'_>, raw_id: &RawId, how: SubscriptionEn
     }
 }
 
+/// The exchange of a `subscriptions/listen` ended without an answer, by this side.
+pub(super) fn dropped(state: &mut SessionState, call: &Call, at: At, by: Side) {
+    let Some(index) = state.modern.subscription(call.scope, &call.raw_id) else {
+        return;
+    };
+    if let Some(shared) = state.modern.subscriptions.get_mut(index).filter(|this| this.ended.is_none()) {
+        Arc::make_mut(shared).ended = Some((SubscriptionEnd::Cancelled(by), at));
+    }
+}
+
 /// An answer of the modern era.
 pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     if &*call.method != "subscriptions/listen" {
