@@ -130,26 +130,18 @@ fn compile(schema: &Value, dialect: Draft) -> Result<Schema, SchemaError> {
     let patterns = Patterns::new(&outline)?;
     let rewritten = rewrite(&outline, &patterns);
     check_by_meta_schema(&rewritten, dialect)?;
-    let validator =
-        patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
+    let validator = patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
     Ok(Schema { validator, plan: Plan::new(&outline, &patterns), ignored_patterns: patterns.ignored() })
 }
 
 /// Whether a schema is valid by the meta-schema of its dialect.
 fn check_by_meta_schema(schema: &Value, dialect: Draft) -> Result<(), SchemaError> {
-    let (is_valid, validate): (fn(&Value) -> bool, fn(&Value) -> Result<(), ValidationError<'_>>) = match dialect {
-        Draft::Draft4 => (jsonschema::draft4::meta::is_valid, jsonschema::draft4::meta::validate),
-        Draft::Draft6 => (jsonschema::draft6::meta::is_valid, jsonschema::draft6::meta::validate),
-        Draft::Draft7 => (jsonschema::draft7::meta::is_valid, jsonschema::draft7::meta::validate),
-        Draft::Draft201909 => (jsonschema::draft201909::meta::is_valid, jsonschema::draft201909::meta::validate),
-        _ => (jsonschema::draft202012::meta::is_valid, jsonschema::draft202012::meta::validate),
-    };
-    if schema.is_boolean() || is_valid(schema) {
+    if schema.is_boolean() || is_valid_by_meta_schema(schema, dialect) {
         return Ok(());
     }
     // An error may hold a copy of each subschema around the place that it is about.
     let (_, bytes) = crate::plan::size(schema);
-    let error = if bytes <= MAX_ERROR_BYTES / 16 { validate(schema).err() } else { None };
+    let error = if bytes <= MAX_ERROR_BYTES / 16 { error_by_meta_schema(schema, dialect) } else { None };
     let message = error.map_or_else(
         || "not valid by the meta-schema of its dialect".to_owned(),
         |error| match error.instance_path().as_str() {
@@ -158,6 +150,27 @@ fn check_by_meta_schema(schema: &Value, dialect: Draft) -> Result<(), SchemaErro
         },
     );
     Err(SchemaError::NotASchema { message })
+}
+
+fn is_valid_by_meta_schema(schema: &Value, dialect: Draft) -> bool {
+    match dialect {
+        Draft::Draft4 => jsonschema::draft4::meta::is_valid(schema),
+        Draft::Draft6 => jsonschema::draft6::meta::is_valid(schema),
+        Draft::Draft7 => jsonschema::draft7::meta::is_valid(schema),
+        Draft::Draft201909 => jsonschema::draft201909::meta::is_valid(schema),
+        _ => jsonschema::draft202012::meta::is_valid(schema),
+    }
+}
+
+fn error_by_meta_schema(schema: &Value, dialect: Draft) -> Option<ValidationError<'_>> {
+    match dialect {
+        Draft::Draft4 => jsonschema::draft4::meta::validate(schema),
+        Draft::Draft6 => jsonschema::draft6::meta::validate(schema),
+        Draft::Draft7 => jsonschema::draft7::meta::validate(schema),
+        Draft::Draft201909 => jsonschema::draft201909::meta::validate(schema),
+        _ => jsonschema::draft202012::meta::validate(schema),
+    }
+    .err()
 }
 
 /// Why the evaluator does not compile a schema that its meta-schema allows.

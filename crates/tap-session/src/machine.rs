@@ -374,7 +374,6 @@ fn one(
             tasks::notification(state, &seen, out);
             modern::notification(state, &seen, out);
             lists::notification(state, &seen, out);
-            features::notification(state, &seen, out);
             schema::notification(&seen, out);
         }
         (_, Some(call)) => {
