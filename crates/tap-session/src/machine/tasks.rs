@@ -17,6 +17,7 @@ use super::lifecycle::side_name;
 use super::{Out, Seen};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
+use super::features::calls::task_result;
 use crate::rules::tasks as rule;
 use crate::state::{Call, SessionState};
 
@@ -256,6 +257,9 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
         "tasks/get" => {
             observe(state, seen, owner, Some(call.at), result, out);
             count_first_poll(state, call);
+            if let Some(result) = result.get("result") {
+                result_of_a_call(state, seen, call, result, out);
+            }
         }
         "tasks/list" => {
             for task in result.get("tasks").into_iter().flat_map(Node::elements) {
@@ -263,7 +267,10 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
             }
         }
         "tasks/cancel" => cancelled(state, seen, call, result, out),
-        "tasks/result" => given(state, seen, call, out),
+        "tasks/result" => {
+            given(state, seen, call, out);
+            result_of_a_call(state, seen, call, result, out);
+        }
         "tasks/update" => {
             if let Some(id) = &call.task {
                 link(state, seen.at(), owner, id, out);
@@ -283,6 +290,15 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
             }
         }
     }
+}
+
+/// The result that a task came to is judged like that of a call which is answered at once.
+fn result_of_a_call(state: &SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) {
+    let Some(task) = task_of(state, call).filter(|task| task.method.as_deref() == Some("tools/call")) else {
+        return;
+    };
+    let made_by = task.made_by.unwrap_or(call.at);
+    task_result(state, seen, made_by, task.target.as_deref(), result, out);
 }
 
 /// Judges `resultType` where it has to do with tasks; tells whether the result is one.

@@ -475,3 +475,17 @@ fn the_tasks_of_a_real_session_are_followed_to_their_end() {
     assert_eq!(linked(5), [11, 18, 19, 20, 21, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34]);
     assert_eq!(linked(35), [36, 38, 39]);
 }
+
+#[test]
+fn the_result_of_a_task_is_judged_like_the_answer_to_a_call() {
+    let listed = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+<- {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["n"]},"execution":{"taskSupport":"optional"}}]}}
+"#;
+    let done = status("completed", "T1");
+    let call = TASK.strip_prefix("# 2025-11-25\n").unwrap();
+    let script = format!("# 2025-11-25\n{listed}{call}{done}{}", result(7));
+    let (_, meaning) = run(&script);
+    let found: Vec<String> = meaning.findings.iter().filter(|finding| finding.rule.id == "TOL-005").map(told).collect();
+    assert_eq!(found.len(), 1, "{:?}", meaning.findings.iter().map(told).collect::<Vec<_>>());
+    assert!(found[0].starts_with("10 TOL-005 error by server"), "{found:?}");
+}
