@@ -339,3 +339,48 @@ fn a_server_asks_while_it_works_for_the_client() {
         check(&script, &expected);
     }
 }
+
+#[test]
+fn the_token_of_a_task_is_good_until_the_task_is_over() {
+    let call = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","task":{},"_meta":{"progressToken":7}}}"#;
+    let task = |status: &str| {
+        format!(
+            r#""taskId":"x","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null"#
+        )
+    };
+    let made = format!(r#"<- {{"jsonrpc":"2.0","id":1,"result":{{"task":{{{}}}}}}}"#, task("working"));
+    let status = |status: &str| {
+        format!(r#"<- {{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{{{}}}}}"#, task(status))
+    };
+    let told = |value: u64| told_progress(&format!(r#""progressToken":7,"progress":{value}"#));
+    let cancelled = r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let header = format!("# 2025-11-25\n{call}\n{made}\n++ 5000");
+    for (lines, expected) in [
+        (vec![told(1), status("working"), told(2), status("completed")], ""),
+        (vec![told(2), told(1)], "7 PRG-004 error by server: 1 after 2"),
+        (vec![told(1), status("completed"), told(2)], "8 PRG-003 error by server: `tools/call`"),
+        (vec![status("input_required"), told(1)], ""),
+        (vec![status("failed"), told(1)], "7 PRG-003 error by server: `tools/call`"),
+        (vec![cancelled.into()], "6 CAN-006 error by client: id 1, `tools/call`"),
+    ] {
+        assert_eq!(of_this_part(&format!("{header}\n{}", lines.join("\n"))), expected);
+    }
+}
+
+#[test]
+fn a_poll_of_a_task_is_over_when_it_is_answered() {
+    let task = r#""taskId":"x","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null"#;
+    let script = format!(
+        r#"
+# 2025-11-25
+-> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"copy","task":{{}}}}}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"task":{{{task}}}}}}}
+-> {{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{{"taskId":"x","_meta":{{"progressToken":7}}}}}}
+<- {{"jsonrpc":"2.0","id":2,"result":{{{task}}}}}
+-> {{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":2}}}}
+{}"#,
+        told_progress(r#""progressToken":7,"progress":1"#)
+    );
+    let expected = "8 CAN-003 note by client: id 2, `tasks/get`\n9 PRG-002 warning by server: 2 ms after the answer to `tasks/get`";
+    assert_eq!(of_this_part(&script), expected);
+}
