@@ -16,6 +16,7 @@ use tap_jsonrpc::Node;
 use tap_protocol::Method;
 
 pub use item::{Listed, Tool};
+pub(crate) use list::Taken;
 pub use list::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List};
 
 use self::list::Page;

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Era, INVALID_PARAMS, Side, TASK_RESULT_TYPE, TASK_STATUSES, TASKS_EXTENSION, meta};
 
+use super::features::calls::task_result;
 use super::lifecycle::side_name;
 use super::{Out, Seen};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
-use super::features::calls::task_result;
 use crate::rules::tasks as rule;
 use crate::state::{Call, SessionState};
 
