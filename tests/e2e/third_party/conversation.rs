@@ -116,7 +116,8 @@ impl Conversation<'_> {
         let text = String::from_utf8_lossy(&output.stdout);
         let found: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let methods = self.scratch.json(&["log", "--frames", "--json"]);
-        let method = |seq: &Value| methods.iter().find(|row| row["seq"] == *seq).map_or(&Value::Null, |row| &row["method"]);
+        let method =
+            |seq: &Value| methods.iter().find(|row| row["seq"] == *seq).map_or(&Value::Null, |row| &row["method"]);
         let broken: Vec<(&str, &str)> = found
             .iter()
             .map(|finding| (finding["rule"].as_str().unwrap(), method(&finding["seq"]).as_str().unwrap_or_default()))

@@ -21,6 +21,8 @@ pub(super) struct Fact {
     pub(super) name: String,
     /// For a person.
     pub(super) text: String,
+    /// What goes on by itself, such as how long ago something was; no change of the state.
+    pub(super) aside: String,
     /// For a program, where that is more than the text.
     pub(super) value: Option<Value>,
 }
@@ -33,11 +35,27 @@ struct Facts {
 
 impl Facts {
     fn say(&mut self, name: impl Into<String>, text: impl Into<String>) {
-        self.facts.push(Fact { part: self.part, name: name.into(), text: text.into(), value: None });
+        self.facts.push(Fact {
+            part: self.part,
+            name: name.into(),
+            text: text.into(),
+            aside: String::new(),
+            value: None,
+        });
     }
 
     fn say_as(&mut self, name: impl Into<String>, text: impl Into<String>, value: Value) {
-        self.facts.push(Fact { part: self.part, name: name.into(), text: text.into(), value: Some(value) });
+        self.say(name, text);
+        if let Some(fact) = self.facts.last_mut() {
+            fact.value = Some(value);
+        }
+    }
+
+    /// Adds something that goes on by itself to the fact that was said last.
+    fn aside(&mut self, aside: String) {
+        if let Some(fact) = self.facts.last_mut() {
+            fact.aside = aside;
+        }
     }
 
     fn perhaps(&mut self, name: &str, text: Option<impl Into<String>>) {
@@ -255,21 +273,22 @@ fn in_flight(state: &SessionState, facts: &mut Facts) {
     for call in calls.iter().take(SHOWN_IN_FLIGHT) {
         facts.say_as(
             format!("{} {}", call.direction.arrow(), call.raw_id),
-            in_flight_text(state, call),
+            in_flight_text(call),
             call_json(state, call),
         );
+        facts.aside(ago(state.at_ns.saturating_sub(call.at_ns)));
     }
     if calls.len() > SHOWN_IN_FLIGHT {
         facts.say("and more", (calls.len() - SHOWN_IN_FLIGHT).to_string());
     }
 }
 
-fn in_flight_text(state: &SessionState, call: &Call) -> String {
+fn in_flight_text(call: &Call) -> String {
     let mut text = call.method.to_string();
     if let Some(target) = &call.target {
         text += &format!(" {target}");
     }
-    text += &format!("  message {}{}", call.at.seq, ago(state.at_ns.saturating_sub(call.at_ns)));
+    text += &format!("  message {}", call.at.seq);
     if let Some(token) = &call.progress_token {
         let progress = call.progress.map(|number| format!(" at {}", number.0)).unwrap_or_default();
         text += &format!(", progress token {token}{progress}");
@@ -300,16 +319,22 @@ fn call_json(state: &SessionState, call: &Call) -> Value {
 
 fn so_far(state: &SessionState, facts: &mut Facts) {
     let totals = &state.totals;
-    facts.say("time", duration(state.at_ns));
+    facts.say("time", "");
+    facts.aside(duration(state.at_ns));
     facts.say(
         "answers",
-        format!("{} ok, {} tool errors, {} errors", totals.n_ok, totals.n_tool_errors, totals.n_errors),
+        format!(
+            "{} ok, {}, {}",
+            totals.n_ok,
+            counted(totals.n_tool_errors, "tool error"),
+            counted(totals.n_errors, "error")
+        ),
     );
     facts.say("notifications", totals.n_notifications.to_string());
     for side in [Side::Client, Side::Server] {
         let party = state.party(side);
         let who = if side == Side::Client { "from the client" } else { "from the server" };
-        facts.say(who, format!("{} messages, {}", party.n_messages, size(party.n_bytes)));
+        facts.say(who, format!("{}, {}", counted(party.n_messages, "message"), size(party.n_bytes)));
         let used = state.used_ids_of(side);
         let runs = used.runs();
         let run = |(first, last): &(i64, i64)| {
@@ -329,7 +354,7 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
         }
     }
     let findings = [Severity::Error, Severity::Warning, Severity::Note]
-        .map(|severity| format!("{} {severity}s", totals.n_findings_of(severity)));
+        .map(|severity| counted(totals.n_findings_of(severity), severity.name()));
     facts.say("findings", findings.join(", "));
     if state.logging.n_messages() > 0 {
         facts.say("log messages", state.logging.n_messages().to_string());
@@ -340,5 +365,10 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
 }
 
 fn ago(ns: u64) -> String {
-    if ns == 0 { String::new() } else { format!(", {} ago", duration(ns)) }
+    if ns == 0 { "now".into() } else { format!("{} ago", duration(ns)) }
+}
+
+/// `1 error`, `2 errors`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
