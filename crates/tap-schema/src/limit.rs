@@ -47,6 +47,9 @@ pub const MAX_UNROLLED: u64 = 512;
 /// The sum of what [`MAX_UNROLLED`] bounds, over a whole schema.
 pub const MAX_UNROLLED_TOTAL: u64 = 4096;
 
+/// The most steps that compiling a schema may take where the evaluator compares all with all, some 10 nanoseconds each.
+pub const MAX_COMPILE_STEPS: u64 = 10_000_000;
+
 /// How many different patterns a schema may have.
 pub const MAX_PATTERNS: usize = 128;
 

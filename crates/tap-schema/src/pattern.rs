@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{SchemaError, shorten};
 use crate::keyword::How;
-use crate::limit::{MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS};
+use crate::limit::{MAX_COMPILE_STEPS, MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS};
 use crate::outline::{Outline, Subschema};
 
 /// The longest pattern that is compiled, in bytes of its text.
@@ -43,6 +43,7 @@ impl<'a> Patterns<'a> {
             }
         }
         patterns.refuse_decisive(outline)?;
+        patterns.refuse_costly(outline)?;
         Ok(patterns)
     }
 
@@ -84,6 +85,18 @@ impl<'a> Patterns<'a> {
         self.total_bytes += bytes.unwrap_or(0);
         self.bytes.insert(pattern, bytes);
         Ok(())
+    }
+
+    /// Refuses many properties beside many patterns, which are matched with each other when a schema is compiled.
+    fn refuse_costly(&self, outline: &Outline<'_>) -> Result<(), SchemaError> {
+        let steps = |subschema: &Subschema<'_>| {
+            let named = |how| subschema.parts.iter().filter(move |part| part.how == how).map(|part| part.name);
+            let n_bytes: u64 = named(How::Property).map(|name| name.len() as u64 + 1).sum();
+            let n_steps: u64 = named(How::PatternProperty).map(|pattern| self.steps_a_byte(pattern)).sum();
+            n_bytes.saturating_mul(n_steps)
+        };
+        let n_steps = outline.subschemas.iter().map(steps).fold(0, u64::saturating_add);
+        if MAX_COMPILE_STEPS < n_steps { Err(SchemaError::TooCostly) } else { Ok(()) }
     }
 
     /// Refuses an ignored pattern where accepting every text could make the whole invalid.

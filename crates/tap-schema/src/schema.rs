@@ -54,7 +54,7 @@ impl Schema {
             Unread::NumberOutOfRange | Unread::NotJson => SchemaError::NotJson,
         })?;
         let dialect = dialect(&value)?;
-        // No panic of the evaluator is known. It is large, though, and what it reads comes from anybody.
+        // The evaluator is large, has panicked before, and what it reads comes from anybody.
         catch_unwind(AssertUnwindSafe(|| compile(&value, dialect))).unwrap_or(Err(SchemaError::Failed))
     }
 
@@ -92,7 +92,19 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Checked::Valid;
         }
-        let mut violations = if MAX_STEPS < cost.telling {
+        // jsonschema 0.61 has a schema whose verdict it knows, and whose errors it panics about ("pending schema target
+        // dropped"); that is no reason to be silent about the verdict.
+        let told = catch_unwind(AssertUnwindSafe(|| self.tell(value, cost)));
+        let mut violations = told.unwrap_or_default();
+        if violations.is_empty() {
+            violations.push(Violation::unknown());
+        }
+        Checked::Invalid(violations)
+    }
+
+    /// Why a value is not valid, as far as that can be told.
+    fn tell(&self, value: &Value, cost: Cost) -> Vec<Violation> {
+        if MAX_STEPS < cost.telling {
             Vec::new()
         } else if cost.errors <= MAX_ERROR_BYTES {
             violations(self.validator.iter_errors(value))
@@ -100,11 +112,7 @@ impl Schema {
             violations(self.validator.validate(value).err().into_iter())
         } else {
             Vec::new()
-        };
-        if violations.is_empty() {
-            violations.push(Violation::unknown());
         }
-        Checked::Invalid(violations)
     }
 }
 

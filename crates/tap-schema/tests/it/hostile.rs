@@ -290,3 +290,29 @@ fn long_names_in_a_schema_are_not_written_many_times() {
     let schema = json!({ "allOf": parts, "$defs": { name: { "$anchor": "a", "type": "string" } } });
     check(&schema, &json!({}), "refused: TooCostly");
 }
+
+#[test]
+fn what_the_evaluator_would_compare_with_all_is_refused() {
+    let properties = |n: usize| (0..n).map(|k| (format!("p{k}"), json!(true))).collect::<Map<_, _>>();
+    let names = |n: usize| (0..n).map(|k| format!("p{k}")).collect::<Vec<_>>();
+    let wide = |n: usize| json!({ "properties": properties(n), "required": names(n), "additionalProperties": false });
+    check(&wide(1_000), &json!({}), "invalid");
+    check(&wide(10_000), &json!({}), "refused: TooCostly");
+    let merged = |n: usize| {
+        let part = json!({ "$ref": "#/$defs/a" });
+        json!({ "$defs": { "a": { "properties": properties(n) } }, "allOf": vec![part; n / 4] })
+    };
+    check(&merged(100), &json!({ "p1": 1 }), "valid");
+    check(&merged(2_000), &json!({ "p1": 1 }), "refused: TooCostly");
+    let told_apart = |n: usize| {
+        let mut schema = chain(n, |part| json!({ "allOf": vec![part; 12] }));
+        schema["anyOf"] = json!([{ "$ref": "#/$defs/a0" }, { "type": "null" }, { "type": "string" }]);
+        schema
+    };
+    check(&told_apart(3), &json!("x"), "valid");
+    check(&told_apart(6), &json!("x"), "refused: TooCostly");
+    let patterns = |n: usize| (0..n).map(|k| (format!("^(p|q{k})*$"), json!(true))).collect::<Map<_, _>>();
+    let matched = |n: usize| json!({ "properties": properties(n), "patternProperties": patterns(n / 100), "additionalProperties": false });
+    check(&matched(1_000), &json!({ "p1": 1 }), "valid");
+    check(&matched(10_000), &json!({ "p1": 1 }), "refused: TooCostly");
+}
