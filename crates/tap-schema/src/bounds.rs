@@ -82,8 +82,7 @@ fn levels(outline: &Outline<'_>) -> usize {
         }
     }
     let parts = outline.subschemas.iter().flat_map(|subschema| &subschema.parts);
-    let targets: BTreeSet<usize> =
-        parts.filter(|part| part.how == How::Reference).map(|part| part.index).collect();
+    let targets: BTreeSet<usize> = parts.filter(|part| part.how == How::Reference).map(|part| part.index).collect();
     // The schema itself is compiled once as the whole, and once more as a target.
     let mut once: Vec<usize> = targets.into_iter().chain([0]).map(|index| alone[index]).collect();
     once.sort_unstable_by(|one, other| other.cmp(one));

@@ -130,8 +130,7 @@ fn compile(schema: &Value, dialect: Draft) -> Result<Schema, SchemaError> {
     let patterns = Patterns::new(&outline)?;
     let rewritten = rewrite(&outline, &patterns);
     check_by_meta_schema(&rewritten, dialect)?;
-    let validator =
-        patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
+    let validator = patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
     Ok(Schema { validator, plan: Plan::new(&outline, &patterns), ignored_patterns: patterns.ignored() })
 }
 

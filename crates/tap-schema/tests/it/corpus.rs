@@ -13,12 +13,46 @@ const MUTATION_TIME: Duration = Duration::from_secs(3);
 
 /// What mutations put in, beside bytes of other seeds.
 const WORDS: [&str; 40] = [
-    "\"", "\\", "{", "}", "[", "]", ",", ":", "\n", "#", "/", "null", "true", "false", "1e400", "-0", "1.0", "\"a\"", "{}", "[]",
-    "\"$ref\":\"#\",", "\"$ref\":\"#/$defs/a\",", "{\"$ref\":\"#\"},", "{\"$ref\":\"#/$defs/a\"},", "\"allOf\":[{}],",
-    "\"anyOf\":[{\"type\":\"null\"}],", "\"oneOf\":[true],", "\"not\":{},", "\"items\":{\"$ref\":\"#\"},",
-    "\"properties\":{\"a\":{\"$ref\":\"#\"}},", "\"additionalProperties\":{\"$ref\":\"#\"},", "\"unevaluatedProperties\":false,",
-    "\"unevaluatedItems\":false,", "\"pattern\":\"(a*)*b\",", "\"enum\":[1,2],", "\"if\":{\"minimum\":1},", "\"then\":false,",
-    "\"contains\":{},", "\"uniqueItems\":true,", "\"$anchor\":\"a\",",
+    "\"",
+    "\\",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\n",
+    "#",
+    "/",
+    "null",
+    "true",
+    "false",
+    "1e400",
+    "-0",
+    "1.0",
+    "\"a\"",
+    "{}",
+    "[]",
+    "\"$ref\":\"#\",",
+    "\"$ref\":\"#/$defs/a\",",
+    "{\"$ref\":\"#\"},",
+    "{\"$ref\":\"#/$defs/a\"},",
+    "\"allOf\":[{}],",
+    "\"anyOf\":[{\"type\":\"null\"}],",
+    "\"oneOf\":[true],",
+    "\"not\":{},",
+    "\"items\":{\"$ref\":\"#\"},",
+    "\"properties\":{\"a\":{\"$ref\":\"#\"}},",
+    "\"additionalProperties\":{\"$ref\":\"#\"},",
+    "\"unevaluatedProperties\":false,",
+    "\"unevaluatedItems\":false,",
+    "\"pattern\":\"(a*)*b\",",
+    "\"enum\":[1,2],",
+    "\"if\":{\"minimum\":1},",
+    "\"then\":false,",
+    "\"contains\":{},",
+    "\"uniqueItems\":true,",
+    "\"$anchor\":\"a\",",
 ];
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -61,7 +95,8 @@ impl Dice {
                 }
                 // After a bracket, a word keeps the text JSON more often than not.
                 _ => {
-                    let at = bytes[..at].iter().rposition(|byte| b"{[".contains(byte)).map_or(at, |bracket| bracket + 1);
+                    let at =
+                        bytes[..at].iter().rposition(|byte| b"{[".contains(byte)).map_or(at, |bracket| bracket + 1);
                     let word = WORDS[self.below(WORDS.len())];
                     bytes.splice(at..at, word.bytes());
                 }

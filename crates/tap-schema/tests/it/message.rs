@@ -28,7 +28,11 @@ fn a_violation_says_what_breaks_which_keyword() {
             r#"{"a":2}"#,
             "/a | /properties/a/minimum | 2 is less than the minimum of 3",
         ),
-        (r#"{"required":["a","b"]}"#, "{}", " | /required | \"a\" is a required property\n | /required | \"b\" is a required property"),
+        (
+            r#"{"required":["a","b"]}"#,
+            "{}",
+            " | /required | \"a\" is a required property\n | /required | \"b\" is a required property",
+        ),
         (
             r#"{"properties":{},"additionalProperties":false}"#,
             r#"{"x":1,"y":2}"#,
@@ -91,8 +95,14 @@ fn a_refusal_reads_like_a_sentence() {
     for (schema, expected) in [
         ("{", "the schema is not JSON"),
         ("[]", "not a JSON Schema: a schema is an object or a boolean"),
-        (r#"{"type":"int"}"#, r#"not a JSON Schema: "int" is not valid under any of the schemas listed in the 'anyOf' keyword at /type"#),
-        (r#"{"properties":{"a":{"minLength":-1}}}"#, "not a JSON Schema: -1 is less than the minimum of 0 at /properties/a/minLength"),
+        (
+            r#"{"type":"int"}"#,
+            r#"not a JSON Schema: "int" is not valid under any of the schemas listed in the 'anyOf' keyword at /type"#,
+        ),
+        (
+            r#"{"properties":{"a":{"minLength":-1}}}"#,
+            "not a JSON Schema: -1 is less than the minimum of 0 at /properties/a/minLength",
+        ),
         (r#"{"$schema":"x"}"#, r#"the dialect "x" is not known"#),
         (r#"{"$ref":"http://x/y"}"#, r#"the schema refers to "http://x/y", and nothing is fetched"#),
         (r##"{"$ref":"#/y"}"##, r##"nothing in the schema is at "#/y""##),

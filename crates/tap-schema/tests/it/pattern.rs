@@ -23,7 +23,11 @@ fn patterns_are_those_of_ecma_script_and_search_anywhere() {
         ("^[^]$", "x", "valid"),
         ("^a{2,}$", "aaa", "valid"),
     ] {
-        assert_eq!(judge(&format!(r#"{{"pattern":"{pattern}"}}"#), &format!("\"{text}\"")), expected, "{pattern} {text}");
+        assert_eq!(
+            judge(&format!(r#"{{"pattern":"{pattern}"}}"#), &format!("\"{text}\"")),
+            expected,
+            "{pattern} {text}"
+        );
     }
 }
 
@@ -69,7 +73,10 @@ fn a_pattern_is_not_left_out_where_that_could_turn_the_verdict() {
         (r#"{"if":{"properties":{"a":{"pattern":LOOK}}},"then":false}"#, true),
         (r#"{"contains":{"pattern":LOOK},"maxContains":1}"#, true),
         (r##"{"not":{"$ref":"#/$defs/a"},"$defs":{"a":{"pattern":LOOK}}}"##, true),
-        (r##"{"allOf":[{"$ref":"#/$defs/a"}],"not":{"items":{"$ref":"#/$defs/a"}},"$defs":{"a":{"pattern":LOOK}}}"##, true),
+        (
+            r##"{"allOf":[{"$ref":"#/$defs/a"}],"not":{"items":{"$ref":"#/$defs/a"}},"$defs":{"a":{"pattern":LOOK}}}"##,
+            true,
+        ),
         (r#"{"$defs":{"a":{"not":{"pattern":LOOK}}}}"#, false),
         (r#"{"patternProperties":{LOOK:{}}}"#, false),
         (r#"{"patternProperties":{LOOK:{}},"additionalProperties":false}"#, true),

@@ -7,15 +7,66 @@ use crate::bodies;
 
 /// Names that mean something in a schema, and some that do not.
 const NAMES: &[&str] = &[
-    "$ref", "$defs", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$schema", "definitions", "allOf", "anyOf", "oneOf", "not", "if", "then",
-    "else", "dependentSchemas", "dependencies", "properties", "patternProperties", "additionalProperties",
-    "unevaluatedProperties", "propertyNames", "prefixItems", "items", "additionalItems", "contains", "unevaluatedItems",
-    "type", "enum", "const", "pattern", "minimum", "multipleOf", "maxLength", "required", "uniqueItems", "minItems", "format", "default", "a", "b",
+    "$ref",
+    "$defs",
+    "$id",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$schema",
+    "definitions",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "dependencies",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "prefixItems",
+    "items",
+    "additionalItems",
+    "contains",
+    "unevaluatedItems",
+    "type",
+    "enum",
+    "const",
+    "pattern",
+    "minimum",
+    "multipleOf",
+    "maxLength",
+    "required",
+    "uniqueItems",
+    "minItems",
+    "format",
+    "default",
+    "a",
+    "b",
 ];
 
 /// Texts that are likely to be understood.
 const TEXTS: &[&str] = &[
-    "#", "#/$defs/a", "#/properties/a", "#/allOf/0", "#a", "a", "http://x/a", "string", "integer", "object", "array", "^a", "(a|b)*", "(?=a)", "",
+    "#",
+    "#/$defs/a",
+    "#/properties/a",
+    "#/allOf/0",
+    "#a",
+    "a",
+    "http://x/a",
+    "string",
+    "integer",
+    "object",
+    "array",
+    "^a",
+    "(a|b)*",
+    "(?=a)",
+    "",
     "http://json-schema.org/draft-07/schema#",
 ];
 
@@ -57,12 +108,18 @@ fn value() -> impl Strategy<Value = Value> {
 fn benign() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
-        prop::sample::select(vec!["string", "integer", "number", "object", "array", "null", "boolean"]).prop_map(|name| json!({ "type": name })),
+        prop::sample::select(vec!["string", "integer", "number", "object", "array", "null", "boolean"])
+            .prop_map(|name| json!({ "type": name })),
         (-3_i64..4).prop_map(|limit| json!({ "minimum": limit, "maximum": limit + 3 })),
         (1_u32..5).prop_map(|factor| json!({ "multipleOf": f64::from(factor) / 2.0 })),
         (0_u64..4).prop_map(|limit| json!({ "minLength": limit, "minItems": limit, "maxProperties": limit })),
-        prop::sample::select(vec!["^a", "b$", "^(a|b)*$", "[a-c]{2}"]).prop_map(|pattern| json!({ "pattern": pattern })),
-        prop::collection::vec("[a-c]", 0..3).prop_map(|mut names| { names.sort(); names.dedup(); json!({ "required": names }) }),
+        prop::sample::select(vec!["^a", "b$", "^(a|b)*$", "[a-c]{2}"])
+            .prop_map(|pattern| json!({ "pattern": pattern })),
+        prop::collection::vec("[a-c]", 0..3).prop_map(|mut names| {
+            names.sort();
+            names.dedup();
+            json!({ "required": names })
+        }),
         value().prop_map(|value| json!({ "const": value })),
         prop::collection::vec(value(), 1..4).prop_map(|values| json!({ "enum": values })),
         Just(json!({ "uniqueItems": true })),
@@ -72,13 +129,19 @@ fn benign() -> impl Strategy<Value = Value> {
         let keyed = prop::collection::vec(("[a-c]", inner.clone()), 0..4);
         let keyed = keyed.prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()));
         prop_oneof![
-            (prop::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]), list).prop_map(|(name, list)| json!({ name: list })),
-            (prop::sample::select(vec!["not", "items", "contains", "additionalProperties", "propertyNames"]), inner.clone())
+            (prop::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]), list)
+                .prop_map(|(name, list)| json!({ name: list })),
+            (
+                prop::sample::select(vec!["not", "items", "contains", "additionalProperties", "propertyNames"]),
+                inner.clone()
+            )
                 .prop_map(|(name, schema)| json!({ name: schema })),
             (prop::sample::select(vec!["properties", "patternProperties", "dependentSchemas"]), keyed.clone())
                 .prop_map(|(name, schemas)| json!({ name: schemas })),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(test, yes, no)| json!({ "if": test, "then": yes, "else": no })),
-            (keyed, inner.clone()).prop_map(|(schemas, rest)| json!({ "properties": schemas, "additionalProperties": rest })),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(test, yes, no)| json!({ "if": test, "then": yes, "else": no })),
+            (keyed, inner.clone())
+                .prop_map(|(schemas, rest)| json!({ "properties": schemas, "additionalProperties": rest })),
             (inner.clone(), prop::sample::select(vec!["unevaluatedProperties", "unevaluatedItems"]), inner.clone())
                 .prop_map(|(part, name, rest)| json!({ "anyOf": [part], name: rest })),
             // Into the value, so that it comes to an end.

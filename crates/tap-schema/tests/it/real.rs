@@ -29,7 +29,9 @@ fn every_captured_schema_compiles_and_judges_what_was_sent() {
         let messages = messages(&std::fs::read_to_string(file.unwrap().path()).unwrap());
         let mut inputs: BTreeMap<&str, String> = BTreeMap::new();
         for tool in messages.iter().filter_map(|message| message["result"]["tools"].as_array()).flatten() {
-            for (member, schema) in ["inputSchema", "outputSchema"].iter().filter_map(|name| Some((name, tool.get(name)?))) {
+            for (member, schema) in
+                ["inputSchema", "outputSchema"].iter().filter_map(|name| Some((name, tool.get(name)?)))
+            {
                 let text = schema.to_string();
                 let compiled = Schema::compile(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
                 assert!(compiled.ignored_patterns().is_empty(), "{text}");

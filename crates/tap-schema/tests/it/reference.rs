@@ -39,7 +39,10 @@ fn nothing_is_fetched() {
         (r#"{"$ref":"file:///etc/passwd"}"#, "refused: ExternalReference"),
         (r#"{"$ref":"other.json#/a"}"#, "refused: ExternalReference"),
         (r#"{"$ref":"http://json-schema.org/draft-07/schema#"}"#, "refused: ExternalReference"),
-        (r#"{"items":{"anyOf":[{"$ref":"https://json-schema.org/draft/2020-12/schema"}]}}"#, "refused: ExternalReference"),
+        (
+            r#"{"items":{"anyOf":[{"$ref":"https://json-schema.org/draft/2020-12/schema"}]}}"#,
+            "refused: ExternalReference",
+        ),
         (r#"{"$dynamicRef":"http://example.com/x#a"}"#, "refused: ExternalReference"),
         (r##"{"$ref":"#/$defs/none"}"##, "refused: UnresolvedReference"),
         (r##"{"$ref":"#none"}"##, "refused: UnresolvedReference"),

@@ -343,14 +343,15 @@ impl<'a> Judge<'a> {
                 (HttpEnd::Whole | HttpEnd::ByServer, _) if exchange.is_sse => {
                     let resumable = exchange.stream.last_event_id.is_some();
                     let detail = format!("{name}{}", if resumable { "; it can be resumed" } else { "" });
-                    let finding = self.find(&rule::HTT_024, at, Side::Server, detail);
-                    finding.map(|finding| {
-                        // Without an id there is nothing to resume from.
-                        if finding.severity == Severity::Note && !resumable {
-                            finding.severity = Severity::Warning;
-                        }
-                        finding
-                    })
+                    let mut finding = self.find(&rule::HTT_024, at, Side::Server, detail);
+                    // Without an id there is nothing to resume from.
+                    if let Some(finding) = &mut finding
+                        && finding.severity == Severity::Note
+                        && !resumable
+                    {
+                        finding.severity = Severity::Warning;
+                    }
+                    finding
                 }
                 (HttpEnd::Whole | HttpEnd::ByServer, true) => {
                     self.out.find_at(&framing::RPC_020, self.revisions, call.at, Side::Server, name)
