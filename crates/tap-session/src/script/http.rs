@@ -54,7 +54,7 @@ pub(crate) fn play(script: &str) -> Player {
         labels: Vec::new(),
         revision: String::new(),
     };
-    let script = script.replace("META", META);
+    let script = script.replace("META", META).replace('␍', "\r");
     let lines: Vec<&str> = script.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut rest = &lines[..];
     while let Some((first, after)) = rest.split_first() {
