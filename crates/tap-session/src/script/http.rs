@@ -54,7 +54,7 @@ pub(crate) fn play(script: &str) -> Player {
         labels: Vec::new(),
         revision: String::new(),
     };
-    let script = script.replace("META", META).replace('␍', "\r");
+    let script = script.replace("META", META);
     let lines: Vec<&str> = script.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut rest = &lines[..];
     while let Some((first, after)) = rest.split_first() {
@@ -150,6 +150,7 @@ impl Player {
                 given.push((name.to_owned(), value.trim().to_owned()));
             }
         }
+        let body = body.replace('␍', "\r");
         let mut fields = self.defaults(verb, &body);
         fields.retain(|(name, _)| {
             let lower = name.to_ascii_lowercase();

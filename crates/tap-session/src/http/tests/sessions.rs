@@ -188,7 +188,7 @@ fn a_404_for_a_method_does_not_end_the_session() {
 
 #[test]
 fn bodies_may_be_written_over_several_lines() {
-    let script = "# http 2025-11-25\n>> POST /mcp\n>> Accept: application/json, text/event-stream\n>>\n>> {\n>>   \"jsonrpc\": \"2.0\",␍\n>>   \"id\": 1, \"method\": \"ping\"\n>> }\n\
+    let script = "# http 2025-11-25\n>> POST /mcp\n>> Accept: application/json, text/event-stream\n>>\n>> {\n>>   \"jsonrpc\": \"2.0\",␍\n>>   \"id\": 1, \"method\": \"ping\"\n>> }␍\n\
                   << {\"jsonrpc\":\"2.0\",\n<< \"id\":1,\"result\":{}}\n";
     check(script, "");
 }
