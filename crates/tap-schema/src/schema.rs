@@ -54,7 +54,7 @@ impl Schema {
             Unread::NumberOutOfRange | Unread::NotJson => SchemaError::NotJson,
         })?;
         let dialect = dialect(&value)?;
-        // The evaluator is large, has panicked before, and what it reads comes from anybody.
+        // The evaluator is large, and what it reads comes from anybody; see `NotChecked::Failed`.
         catch_unwind(AssertUnwindSafe(|| compile(&value, dialect))).unwrap_or(Err(SchemaError::Failed))
     }
 
@@ -92,8 +92,7 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Checked::Valid;
         }
-        // jsonschema 0.61 has a schema whose verdict it knows, and whose errors it panics about ("pending schema target
-        // dropped"); that is no reason to be silent about the verdict.
+        // The verdict is known, so whatever breaks down from here on is no reason to keep it.
         let told = catch_unwind(AssertUnwindSafe(|| self.tell(value, cost)));
         let mut violations = told.unwrap_or_default();
         if violations.is_empty() {

@@ -316,3 +316,21 @@ fn what_the_evaluator_would_compare_with_all_is_refused() {
     check(&matched(1_000), &json!({ "p1": 1 }), "valid");
     check(&matched(10_000), &json!({ "p1": 1 }), "refused: TooCostly");
 }
+
+#[test]
+fn a_panic_of_the_evaluator_is_no_panic_here() {
+    // Found by chance: "pending schema target dropped", in jsonschema 0.61.2. A later version may know the answer.
+    let schema = json!({ "$ref": "#/$defs/d0", "$defs": {
+        "d0": { "$ref": "#/$defs/d2" },
+        "d1": { "properties": { "b": { "$ref": "#/$defs/d6" } } },
+        "d2": {
+            "if": { "oneOf": [{ "required": ["a"] }] },
+            "then": { "properties": { "b": { "$ref": "#/$defs/d5" } } },
+            "else": { "$ref": "#/$defs/d6" },
+        },
+        "d5": { "dependentSchemas": { "a": { "unevaluatedProperties": {}, "allOf": [{ "$ref": "#/$defs/d0" }] } } },
+        "d6": { "patternProperties": { "a": { "allOf": [{ "$ref": "#/$defs/d1" }] } } },
+    } });
+    let found = judge(&schema.to_string(), r#"{"ab":1}"#);
+    assert!(["not checked: Failed", "valid"].contains(&&*found), "{found}");
+}

@@ -344,9 +344,12 @@ impl<'a> Judge<'a> {
                     let resumable = exchange.stream.last_event_id.is_some();
                     let detail = format!("{name}{}", if resumable { "; it can be resumed" } else { "" });
                     let mut finding = self.find(&rule::HTT_024, at, Side::Server, detail);
-                    if let Some(finding) = finding.as_mut().filter(|finding| finding.severity == Severity::Note) {
-                        // Without an id there is nothing to resume from.
-                        finding.severity = if resumable { Severity::Note } else { Severity::Warning };
+                    // Without an id there is nothing to resume from.
+                    if let Some(finding) = &mut finding
+                        && finding.severity == Severity::Note
+                        && !resumable
+                    {
+                        finding.severity = Severity::Warning;
                     }
                     finding
                 }

@@ -150,6 +150,7 @@ impl Player {
                 given.push((name.to_owned(), value.trim().to_owned()));
             }
         }
+        let body = body.replace('␍', "\r");
         let mut fields = self.defaults(verb, &body);
         fields.retain(|(name, _)| {
             let lower = name.to_ascii_lowercase();

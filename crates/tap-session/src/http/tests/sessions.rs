@@ -175,3 +175,20 @@ fn a_request_may_cross_the_404_that_ends_its_session() {
         format!("# http 2025-11-25\n{}{}<<a 404\n{}<<b 404\n<<c 404\n", one("a", 1), one("b", 2), one("c", 3));
     check(&crossing, "");
 }
+
+#[test]
+fn a_404_for_a_method_does_not_end_the_session() {
+    let unknown = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,\"message\":\"?\"}}";
+    let again =
+        ">> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n<< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
+    let asked = "# http 2025-11-25\n>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n<< 404\n";
+    check(&format!("{asked}<< {unknown}\n{again}"), "");
+    check(&format!("{asked}{again}"), "11 HTT-013 error by client: the server answered it with 404 before");
+}
+
+#[test]
+fn bodies_may_be_written_over_several_lines() {
+    let script = "# http 2025-11-25\n>> POST /mcp\n>> Accept: application/json, text/event-stream\n>>\n>> {\n>>   \"jsonrpc\": \"2.0\",␍\n>>   \"id\": 1, \"method\": \"ping\"\n>> }␍\n\
+                  << {\"jsonrpc\":\"2.0\",\n<< \"id\":1,\"result\":{}}\n";
+    check(script, "");
+}
