@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
 
+mod chair;
 mod cut;
 mod follow;
 mod gather;
@@ -20,6 +21,10 @@ mod timeline;
 #[cfg(test)]
 mod traffic;
 
+pub use chair::{
+    CallId, Client, ClientOptions, ErrorReply, Implementation, Input, InputRequest, Misuse, OnProgress, Outcome,
+    Output, Refusal, Request, RequestOptions,
+};
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
