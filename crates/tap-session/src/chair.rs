@@ -14,6 +14,7 @@ mod client;
 #[cfg(test)]
 mod script;
 mod seat;
+mod server;
 
 mod write;
 
@@ -24,6 +25,7 @@ use tap_protocol::{Era, Revision};
 
 pub use calls::{CallId, OnProgress, RequestOptions};
 pub use client::{Client, ClientOptions};
+pub use server::{CacheScope, Change, Server, ServerOptions};
 
 use crate::row::At;
 use crate::rule::Finding;

@@ -22,8 +22,8 @@ mod timeline;
 mod traffic;
 
 pub use chair::{
-    CallId, Client, ClientOptions, ErrorReply, Implementation, Input, InputRequest, Misuse, OnProgress, Outcome,
-    Output, Refusal, Request, RequestOptions,
+    CacheScope, CallId, Change, Client, ClientOptions, ErrorReply, Implementation, Input, InputRequest, Misuse,
+    OnProgress, Outcome, Output, Refusal, Request, RequestOptions, Server, ServerOptions,
 };
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};

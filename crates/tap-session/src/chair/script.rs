@@ -6,13 +6,25 @@ use bytes::Bytes;
 use tap_jsonrpc::Node;
 
 use super::*;
-use crate::rule::Severity;
+use crate::script::META;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-/// A client under test.
-pub(super) struct Player {
-    pub(super) client: Client,
+/// A chair under test.
+pub(super) trait Chair {
+    /// How a line of the peer begins in a script.
+    const PEER: &str;
+    fn step(&mut self, input: Input, now_ns: u64);
+    fn poll_output(&mut self) -> Option<Output>;
+    fn poll_timeout(&self) -> Option<u64>;
+    fn handle_timeout(&mut self, now_ns: u64);
+    /// What the user wants; what was wrong with that.
+    fn command(&mut self, command: &str, rest: &str, now_ns: u64) -> Vec<String>;
+}
+
+/// A chair, and what time it is.
+pub(super) struct Player<C> {
+    pub(super) chair: C,
     pub(super) now_ns: u64,
 }
 
@@ -24,6 +36,9 @@ fn told_misuse<T>(result: Result<T, Misuse>) -> Vec<String> {
         Err(other) => vec![format!("misuse: {other}")],
     }
 }
+
+/// What is shown of the params of a notification.
+const NOTIFIED: [&str; 5] = ["requestId", "progress", "message", "uri", "notifications"];
 
 /// A message in a few words: its id, its method or outcome.
 pub(super) fn brief(message: &[u8]) -> String {
@@ -38,8 +53,11 @@ pub(super) fn brief(message: &[u8]) -> String {
     if let Some(version) = asked.filter(|_| opens).and_then(Node::text) {
         words.push(version.into_owned());
     }
-    if method.is_some_and(|method| method.is_text("notifications/cancelled")) {
-        words.extend(text(params.and_then(|params| params.get("requestId"))));
+    let notifies = method.is_some() && id.is_none();
+    let shown = ["inputResponses", "requestState"].iter().chain(NOTIFIED.iter().filter(|_| notifies));
+    words.extend(shown.filter_map(|member| text(params?.get(member))));
+    if let Some(id) = text(params.and_then(|params| params.at(&["_meta", tap_protocol::meta::SUBSCRIPTION_ID]))) {
+        words.push(format!("of {id}"));
     }
     words.extend(text(result).map(|result| format!("result {result}")));
     if let Some(error) = error {
@@ -104,9 +122,9 @@ pub(super) fn told(output: &Output) -> String {
     }
 }
 
-/// Findings that are no errors are not what scripts for chairs are about.
-pub(super) fn is_shown(output: &Output) -> bool {
-    !matches!(output, Output::Finding(finding) if finding.severity < Severity::Error)
+/// What the peer did wrong is not what scripts for chairs are about: there are more and more rules.
+fn is_shown(output: &Output) -> bool {
+    !matches!(output, Output::Finding(_))
 }
 
 fn name(request: At) -> String {
@@ -144,29 +162,29 @@ pub(super) fn words<const N: usize>(text: &str) -> [Option<&str>; N] {
     std::array::from_fn(|_| words.next())
 }
 
-impl Player {
-    pub(super) fn new(options: ClientOptions) -> Self {
-        Self { client: Client::new(options), now_ns: 0 }
+impl<C: Chair> Player<C> {
+    pub(super) fn new(chair: C) -> Self {
+        Self { chair, now_ns: 0 }
     }
 
-    /// Plays a script, and tells what came of it. Each line takes a millisecond, but for commands of the user.
+    /// Plays a script, and tells what came of it.
     ///
-    /// `<- …` the server writes this line; `.. ` it goes away; `++ 500` so many milliseconds go by; anything else is a
-    /// command of the user.
+    /// `<- …` the server writes this line, `-> …` the client does, a millisecond after what was before; `..` it goes away;
+    /// `++ 500` so many milliseconds go by; anything else is a command of the user.
     #[track_caller]
     pub(super) fn play(&mut self, script: &str) -> Vec<String> {
         let mut out = Vec::new();
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             match word {
-                "<-" => {
+                word if word == C::PEER => {
                     self.pass(MILLISECOND_NS, &mut out);
-                    let line = Bytes::from(format!("{rest}\n"));
-                    self.client.step(Input::Line(line), self.now_ns);
+                    let line = Bytes::from(format!("{}\n", rest.replace("META", META)));
+                    self.chair.step(Input::Line(line), self.now_ns);
                 }
-                ".." => self.client.step(Input::End, self.now_ns),
+                ".." => self.chair.step(Input::End, self.now_ns),
                 "++" => self.pass(rest.parse::<u64>().unwrap() * MILLISECOND_NS, &mut out),
-                command => out.extend(self.command(command, rest)),
+                command => out.extend(self.chair.command(command, rest, self.now_ns)),
             }
             self.drain(&mut out);
         }
@@ -174,52 +192,134 @@ impl Player {
     }
 
     fn drain(&mut self, out: &mut Vec<String>) {
-        out.extend(std::iter::from_fn(|| self.client.poll_output()).filter(is_shown).map(|output| told(&output)));
+        let outputs = std::iter::from_fn(|| self.chair.poll_output()).filter(is_shown);
+        let own = if C::PEER == "->" { "<-" } else { "->" };
+        out.extend(outputs.map(|output| match told(&output).strip_prefix("->") {
+            Some(sent) => format!("{own}{sent}"),
+            None => told(&output),
+        }));
     }
 
     fn pass(&mut self, ns: u64, out: &mut Vec<String>) {
         let until_ns = self.now_ns + ns;
-        while let Some(at_ns) = self.client.poll_timeout().filter(|at_ns| *at_ns <= until_ns) {
+        while let Some(at_ns) = self.chair.poll_timeout().filter(|at_ns| *at_ns <= until_ns) {
             self.now_ns = at_ns.max(self.now_ns);
-            self.client.handle_timeout(self.now_ns);
+            self.chair.handle_timeout(self.now_ns);
             self.drain(out);
         }
         self.now_ns = until_ns;
     }
+}
 
-    fn command(&mut self, command: &str, rest: &str) -> Vec<String> {
-        let (client, now_ns) = (&mut self.client, self.now_ns);
+macro_rules! pass_on {
+    () => {
+        fn step(&mut self, input: Input, now_ns: u64) {
+            self.step(input, now_ns);
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            self.poll_output()
+        }
+
+        fn poll_timeout(&self) -> Option<u64> {
+            self.poll_timeout()
+        }
+
+        fn handle_timeout(&mut self, now_ns: u64) {
+            self.handle_timeout(now_ns);
+        }
+    };
+}
+
+impl Chair for Client {
+    const PEER: &str = "<-";
+    pass_on!();
+
+    fn command(&mut self, command: &str, rest: &str, now_ns: u64) -> Vec<String> {
         match command {
-            "open" => told_misuse(client.open(now_ns)),
+            "open" => told_misuse(self.open(now_ns)),
             "request" => {
                 let [method, params] = words(rest);
-                told_misuse(client.request(method.unwrap(), params, RequestOptions::default(), now_ns))
+                told_misuse(self.request(method.unwrap(), params, RequestOptions::default(), now_ns))
             }
             "request-with" => {
                 let [options, method, params] = words(rest);
                 let options = request_options(options.unwrap());
-                told_misuse(client.request(method.unwrap(), params, options, now_ns))
+                told_misuse(self.request(method.unwrap(), params, options, now_ns))
             }
             "notify" => {
                 let [method, params] = words(rest);
-                told_misuse(client.notify(method.unwrap(), params, now_ns))
+                told_misuse(self.notify(method.unwrap(), params, now_ns))
             }
-            "cancel" => told_misuse(client.cancel(CallId(rest.parse().unwrap()), None, now_ns)),
+            "cancel" => told_misuse(self.cancel(CallId(rest.parse().unwrap()), None, now_ns)),
             "retry" => {
                 let mut words: VecDeque<_> = rest.split(' ').collect();
                 let call = CallId(words.pop_front().unwrap().parse().unwrap());
                 let responses: Vec<_> = words.iter().map(|word| word.split_once('=').unwrap()).collect();
-                told_misuse(client.retry(call, &responses, now_ns))
+                told_misuse(self.retry(call, &responses, now_ns))
             }
             "respond" => {
                 let [request, result] = words(rest);
-                told_misuse(client.respond(at(request.unwrap()), Ok(result.unwrap()), now_ns))
+                told_misuse(self.respond(at(request.unwrap()), Ok(result.unwrap()), now_ns))
             }
             "fail" => {
                 let [request, code] = words(rest);
                 let reply = ErrorReply::new(code.unwrap().parse().unwrap(), "no");
-                told_misuse(client.respond(at(request.unwrap()), Err(&reply), now_ns))
+                told_misuse(self.respond(at(request.unwrap()), Err(&reply), now_ns))
             }
+            other => panic!("no such command: {other}"),
+        }
+    }
+}
+
+impl Chair for Server {
+    const PEER: &str = "->";
+    pass_on!();
+
+    fn command(&mut self, command: &str, rest: &str, now_ns: u64) -> Vec<String> {
+        match command {
+            "answer" => {
+                let [request, result] = words(rest);
+                told_misuse(self.answer(at(request.unwrap()), result.unwrap(), now_ns))
+            }
+            "fail" => {
+                let [request, code] = words(rest);
+                let reply = ErrorReply::new(code.unwrap().parse().unwrap(), "no");
+                told_misuse(self.fail(at(request.unwrap()), &reply, now_ns))
+            }
+            // `require-input REQUEST STATE|- KEY=METHOD=PARAMS…`
+            "require-input" => {
+                let words: Vec<_> = rest.split(' ').collect();
+                let state = Some(words[1]).filter(|state| *state != "-");
+                let questions = words[2..].iter().map(|word| word.splitn(3, '=').collect::<Vec<_>>());
+                let questions: Vec<_> = questions.map(|parts| (parts[0], parts[1], parts.get(2).copied())).collect();
+                told_misuse(self.require_input(at(words[0]), &questions, state, now_ns))
+            }
+            "progress" => {
+                let [request, progress, message] = words(rest);
+                let progress = progress.unwrap().parse().unwrap();
+                told_misuse(self.progress(at(request.unwrap()), progress, None, message, now_ns))
+            }
+            "notify" => {
+                let [method, params] = words(rest);
+                told_misuse(self.notify(method.unwrap(), params, now_ns))
+            }
+            "ask" => {
+                let [options, method, params] = words(rest);
+                let options = request_options(options.filter(|options| *options != "-").unwrap_or_default());
+                told_misuse(self.ask(method.unwrap(), params, options, now_ns))
+            }
+            "changed" => {
+                let change = match rest {
+                    "tools" => Change::Tools,
+                    "prompts" => Change::Prompts,
+                    "resources" => Change::Resources,
+                    uri => Change::Resource { uri },
+                };
+                told_misuse(self.changed(change, now_ns))
+            }
+            "unsubscribe" => told_misuse(self.unsubscribe(at(rest), now_ns)),
+            "cancel" => told_misuse(self.cancel(CallId(rest.parse().unwrap()), None, now_ns)),
             other => panic!("no such command: {other}"),
         }
     }

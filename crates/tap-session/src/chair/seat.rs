@@ -174,6 +174,9 @@ impl Seat {
         mut more: Vec<(&str, Vec<u8>)>,
         now_ns: u64,
     ) -> Result<CallId, Misuse> {
+        if params.and_then(|params| params.get("_meta")).is_some_and(|meta| !meta.is_object()) {
+            return Err(Misuse::BadText { what: "_meta" });
+        }
         let number = self.calls.n_ids + 1;
         let wire_id = number.to_string().into_bytes();
         if call.options.on_progress != OnProgress::NotAsked {

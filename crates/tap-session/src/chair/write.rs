@@ -93,6 +93,10 @@ pub(super) fn object<'a>(text: &'a str, what: &'static str) -> Result<Node<'a>, 
 }
 
 /// An object with more members in its `_meta`, where they are not yet; the rest as written.
+///
+/// # Errors
+///
+/// When its `_meta` is no object.
 pub(super) fn with_meta(outer: Option<Node<'_>>, more: &[(&str, Vec<u8>)]) -> Result<Vec<u8>, Misuse> {
     let all = outer.map_or_else(Object::new, |outer| Object::new().all_of(outer, &["_meta"]));
     let meta = outer.and_then(|outer| outer.get("_meta"));

@@ -4,13 +4,14 @@ use tap_protocol::Revisions;
 
 use super::*;
 use crate::chair::script::Player;
+use crate::chair::{OnProgress, RequestOptions};
 
 /// A client that can do everything, and what came of a script.
 #[track_caller]
-fn check(revisions: Revisions, script: &str, expected: &str) -> Player {
+fn check(revisions: Revisions, script: &str, expected: &str) -> Player<Client> {
     let capabilities = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
     let options = ClientOptions { capabilities: capabilities.into(), revisions, ..ClientOptions::default() };
-    let mut player = Player::new(options);
+    let mut player = Player::new(Client::new(options));
     let found = player.play(script);
     let expected: Vec<_> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(found, expected, "of {script}\nfound:\n{}", found.join("\n"));
@@ -72,9 +73,8 @@ fn whatever_is_no_sign_of_the_modern_era_leads_to_initialize() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2024-11-05","2025-06-18"]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#,
     ] {
-        let mut player = Player::new(ClientOptions::default());
+        let mut player = Player::new(Client::new(ClientOptions::default()));
         let found = player.play(&format!("open\n<- {answer}\n<- {{\"jsonrpc\":\"2.0\",\"id\":2,{INITIALIZED}"));
-        let found: Vec<_> = found.iter().filter(|line| !line.starts_with("error ")).collect();
         let expected = [
             "-> 1 server/discover 2026-07-28",
             "-> 2 initialize 2025-11-25",
@@ -98,7 +98,7 @@ fn silence_leads_to_initialize_and_what_is_no_answer_is_silence() {
         r#"{"level":"info","msg":"ready"}"#,
         "[]",
     ] {
-        let mut player = Player::new(ClientOptions::default());
+        let mut player = Player::new(Client::new(ClientOptions::default()));
         let found = player.play(&format!("open\n<- {noise}\n++ 9998"));
         let said = |found: &[String]| found.iter().filter(|line| line.starts_with("->")).cloned().collect::<Vec<_>>();
         assert_eq!(said(&found), ["-> 1 server/discover 2026-07-28"], "{noise}");
@@ -123,11 +123,10 @@ fn an_answer_that_comes_after_the_fallback_changes_nothing() {
             -> 2 initialize 2025-11-25
             -> notifications/initialized
             opened 2025-06-18
-            error RPC-007 by Server
             -> 3 ping
             answer 3 result {} after 1 ms",
         );
-        assert_eq!(player.client.state().era, Some(tap_protocol::Era::Legacy));
+        assert_eq!(player.chair.state().era, Some(tap_protocol::Era::Legacy));
     }
 }
 
@@ -178,9 +177,8 @@ fn a_modern_server_stays_one_when_it_refuses_the_probe() {
         (Revisions::MODERN, "++ 10000".into(), "refused: silence"),
         (Revisions::ALL, "..".into(), "refused: ended at the probe\nended"),
     ] {
-        let mut player = Player::new(ClientOptions { revisions, ..ClientOptions::default() });
+        let mut player = Player::new(Client::new(ClientOptions { revisions, ..ClientOptions::default() }));
         let found = player.play(&format!("open\n{script}"));
-        let found: Vec<_> = found.iter().filter(|line| !line.starts_with("error ")).cloned().collect();
         assert_eq!(found.join("\n"), format!("-> 1 server/discover 2026-07-28\n{expected}"), "{script}");
     }
 }
@@ -212,9 +210,8 @@ fn a_server_of_the_legacy_era_answers_initialize_or_is_refused() {
         (Revisions::LEGACY, "++ 59999\n++ 1".into(), "refused: silence"),
         (Revisions::LEGACY, "..".into(), "refused: ended\nended"),
     ] {
-        let mut player = Player::new(ClientOptions { revisions, ..ClientOptions::default() });
+        let mut player = Player::new(Client::new(ClientOptions { revisions, ..ClientOptions::default() }));
         let found = player.play(&format!("open\n{script}"));
-        let found: Vec<_> = found.iter().filter(|line| !line.starts_with("error ")).cloned().collect();
         assert_eq!(found.join("\n"), format!("-> 1 initialize 2025-11-25\n{expected}"), "{script}");
     }
 }
@@ -233,4 +230,186 @@ fn a_server_that_was_too_slow_for_the_probe_is_probed_once_more_when_it_refuses_
     ] {
         check(Revisions::ALL, &format!("open\n++ 10000\n{refused}\n{then}"), &format!("{begin}{expected}"));
     }
+}
+
+#[test]
+fn requests_of_the_modern_era_carry_what_they_need_and_leave_the_rest_as_written() {
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","title":"C","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
+    let implementation =
+        Implementation { name: "c".into(), version: "1".into(), title: Some("C".into()), ..Implementation::default() };
+    for (params, options, expected) in [
+        (None, RequestOptions::default(), format!(r#"{{"_meta":{{{meta}}}}}"#)),
+        (
+            Some(
+                "{ \"name\":\"t\",\n  \"arguments\" : {\"n\": 1e400, \"big\": 12345678901234567890, \"s\":\"\\ud800\"} }",
+            ),
+            RequestOptions::default(),
+            format!(
+                r#"{{"name":"t","arguments":{{"n": 1e400, "big": 12345678901234567890, "s":"\ud800"}},"_meta":{{{meta}}}}}"#
+            ),
+        ),
+        (
+            Some(r#"{"_meta":{"traceparent":"00-1-2-00"}}"#),
+            RequestOptions { on_progress: OnProgress::Tell, log_level: Some("info"), ..RequestOptions::default() },
+            format!(
+                r#"{{"_meta":{{"traceparent":"00-1-2-00",{meta},"io.modelcontextprotocol/logLevel":"info","progressToken":2}}}}"#
+            ),
+        ),
+    ] {
+        let capabilities = r#"{"roots":{}}"#.into();
+        let mut player = Player::new(Client::new(ClientOptions {
+            implementation: implementation.clone(),
+            capabilities,
+            ..ClientOptions::default()
+        }));
+        player.play(&modern(""));
+        player.chair.request("tools/call", params, options, player.now_ns).unwrap();
+        let sent = std::iter::from_fn(|| player.chair.poll_output()).find_map(|output| match output {
+            Output::Send(message) => Some(message),
+            _ => None,
+        });
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{expected}}}"#);
+        assert_eq!(String::from_utf8_lossy(&sent.unwrap()), expected);
+    }
+}
+
+#[test]
+fn calls_go_on_time_out_and_are_given_up_in_both_eras() {
+    let after_opening = "
+        request-with tell,limit=100 tools/call {\"name\":\"slow\"}
+        <- {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":0.5,\"total\":1,\"message\":\"half\"}}
+        ++ 98
+        ++ 1
+        <- {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"late\"}}
+        request-with extend=150,limit=100 tools/call {\"name\":\"slow\"}
+        ++ 90
+        <- {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":3,\"progress\":1}}
+        ++ 58
+        ++ 1
+        request tools/call {\"name\":\"a\"}
+        cancel 4
+        cancel 4
+        <- {\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,\"message\":\"late\"}}
+        request tools/call {\"name\":\"b\"}
+        request-with limit=5 tools/call {\"name\":\"c\"}
+        <- {\"jsonrpc\":\"2.0\",\"id\":6,\"error\":{\"code\":-32602,\"message\":\"?\"}}
+        ++ 100
+        ..
+        request tools/call {\"name\":\"d\"}";
+    let expected = "
+        -> 2 tools/call
+        progress 2 0.5 of Some(1.0) Some(\"half\")
+        -> notifications/cancelled 2
+        timed out 2
+        -> 3 tools/call
+        progress 3 1 of None None
+        -> notifications/cancelled 3
+        timed out 3
+        -> 4 tools/call
+        -> notifications/cancelled 4
+        misuse: call 4 does not wait for this
+        -> 5 tools/call
+        -> 6 tools/call
+        answer 6 error {\"code\":-32602,\"message\":\"?\"} after 1 ms
+        dropped 5
+        ended
+        misuse: the session is not open";
+    check(Revisions::ALL, &modern(after_opening), &format!("{MODERN_OPENED}{expected}"));
+    for revision in Revisions::LEGACY.iter() {
+        let expected = format!("{}{expected}", legacy_opened(revision.as_str()));
+        check(Revisions::LEGACY, &legacy(revision.as_str(), after_opening), &expected);
+    }
+}
+
+#[test]
+fn a_call_takes_as_many_rounds_as_the_server_wants() {
+    check(
+        Revisions::ALL,
+        &modern(
+            r#"
+            request tools/call {"arguments":{"a":1e2},"name":"t"}
+            <- {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}},"wh\u0065re":{"method":"roots/list"}},"requestState":"\u0061/b\/c"}}
+            retry 2 when={}
+            retry 2 who={"action":"decline"} where={"roots":[]}
+            <- {"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"2"}}
+            ++ 100000
+            retry 2
+            <- {"jsonrpc":"2.0","id":4,"result":{"resultType":"input_required","inputRequests":{"who":{"method":"roots/list"}}}}
+            retry 2 who={"roots":[]}
+            <- {"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","content":[]}}
+            retry 2
+            "#,
+        ),
+        &format!(
+            r#"{MODERN_OPENED}
+            -> 2 tools/call
+            input 2 [who elicitation/create {{"message":"?","requestedSchema":{{"type":"object","properties":{{}}}}}}; where roots/list -] state "\u0061/b\/c"
+            misuse: nothing was asked as `when`
+            -> 3 tools/call {{"who":{{"action":"decline"}},"wh\u0065re":{{"roots":[]}}}} "\u0061/b\/c"
+            input 2 [] state "2"
+            -> 4 tools/call "2"
+            input 2 [who roots/list -] state -
+            -> 5 tools/call {{"who":{{"roots":[]}}}}
+            answer 2 result {{"resultType":"complete","content":[]}} after 1 ms
+            misuse: call 2 does not wait for this"#
+        ),
+    );
+}
+
+#[test]
+fn a_result_that_wants_input_and_asks_for_nothing_is_an_answer() {
+    for result in [
+        r#"{"resultType":"input_required"}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":{"params":{}}}}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":7}}"#,
+        r#"{"resultType":"task","taskId":"1"}"#,
+        r#"{"resultType":7,"requestState":"1"}"#,
+        r#"{"requestState":"1"}"#,
+    ] {
+        let mut player = Player::new(Client::new(ClientOptions::default()));
+        player.play(&modern("request tools/call {\"name\":\"t\"}"));
+        let found = player.play(&format!(r#"<- {{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
+        let answer = format!("answer 2 result {result} after 1 ms");
+        assert!(found.contains(&answer), "{result}: {found:?}");
+    }
+}
+
+#[test]
+fn a_server_of_the_legacy_era_asks_and_is_answered() {
+    check(
+        Revisions::LEGACY,
+        &legacy(
+            "2025-06-18",
+            r#"
+            <- {"jsonrpc":"2.0","id":1,"method":"ping"}
+            <- {"jsonrpc":"2.0","id":"a","method":"roots/list"}
+            <- {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+            <- {"jsonrpc":"2.0","id":3,"method":"no/such"}
+            <- {"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}
+            <- {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}
+            respond 11 {"action":"decline"}
+            respond 6 []
+            respond 6 {"roots":[]}
+            respond 6 {"roots":[]}
+            <- {"jsonrpc":"2.0","id":4,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}
+            fail 14 -1
+            "#,
+        ),
+        &format!(
+            r#"{}
+            -> 1 result {{}}
+            request 6 2025-06-18 roots/list -
+            -> 2 error -32601
+            -> 3 error -32601
+            request 11 2025-06-18 elicitation/create {{"message":"?","requestedSchema":{{"type":"object","properties":{{}}}}}}
+            withdrawn 11
+            misuse: the request in frame 11 does not wait for an answer
+            misuse: result: not one JSON value of the right kind
+            -> "a" result {{"roots":[]}}
+            misuse: the request in frame 6 does not wait for an answer
+            request 14 2025-06-18 sampling/createMessage {{"messages":[],"maxTokens":1}}
+            -> 4 error -1"#,
+            legacy_opened("2025-06-18")
+        ),
+    );
 }
