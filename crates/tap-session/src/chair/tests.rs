@@ -202,8 +202,8 @@ fn a_whole_session_of_every_revision_breaks_no_rule() {
         }
         let (told, _) = pair.talk();
         let n_told = told.iter().filter(|output| matches!(output, Output::Notification { .. })).count();
-        let of_a_call = told.iter().all(|output| !matches!(output, Output::Notification { call: None, .. })) as usize;
-        assert_eq!((n_told, of_a_call), (2, usize::from(revision.era() == Era::Modern)), "{revision}: {told:?}");
+        let of_a_call = told.iter().all(|output| !matches!(output, Output::Notification { call: None, .. }));
+        assert_eq!((n_told, of_a_call), (2, revision.era() == Era::Modern), "{revision}: {told:?}");
 
         let open: Vec<_> = pair.server.subscriptions().collect();
         for subscription in open {
