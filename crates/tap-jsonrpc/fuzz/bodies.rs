@@ -10,7 +10,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tap_jsonrpc::{
-    Captures, Content, EnvelopeError, Kind, LineSplitter, Member, Misfit, Notes, Path, Scanned, Scanner,
+    Captures, Content, EnvelopeError, Kind, LineSplitter, Member, Misfit, Node, Notes, Path, Scanned, Scanner,
     TOKEN_LIMIT_BYTES, Value, decode_string, parts,
 };
 
@@ -61,6 +61,125 @@ pub(crate) fn scan(input: &[u8]) {
     holds_bounds(input, &scanned);
     agrees_on_json(input, &scanned);
     agrees_on_messages(input, &scanned);
+}
+
+/// Target `node`: whatever the bytes are, every walk ends inside them; and of JSON, it finds what the scanner captures and
+/// what serde_json reads.
+pub(crate) fn node(input: &[u8]) {
+    let node = Node::new(input);
+    walks_end(input, node);
+
+    let mut scanner = Scanner::new(WATCH);
+    scanner.feed(input);
+    match scanner.finish().content {
+        Content::Message(message) => agrees_on_captures(node, &message.captures),
+        Content::NotAMessage(other) => agrees_on_captures(node, &other.captures),
+        Content::Batch(batch) => {
+            assert_eq!(node.elements().count() as u64, batch.n_members);
+            for (element, member) in node.elements().zip(&batch.members) {
+                agrees_on_captures(element, reading(member).4);
+            }
+        }
+        Content::Blank => assert_eq!(node.bytes(), b""),
+        Content::NotJson(_) => {}
+    }
+    let unmarked = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
+    if let Ok(expected) = serde_json::from_slice(unmarked) {
+        assert_eq!(node.bytes(), unmarked.trim_ascii());
+        agrees_on_value(node, &expected);
+    }
+}
+
+/// Asks everything of a node and the nodes inside it, until as many bytes were walked over as will do.
+fn walks_end(input: &[u8], node: Node<'_>) {
+    let bounds = input.as_ptr_range();
+    let mut budget_bytes = 100 * input.len();
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        let bytes = node.bytes();
+        let place = bytes.as_ptr_range();
+        assert!(bytes.is_empty() || (bounds.start <= place.start && place.end <= bounds.end));
+        assert_eq!(node.text().is_some(), node.is_string());
+        assert!(node.is_number() || !node.is_integer());
+        if let Some(integer) = node.as_i64() {
+            assert!(node.is_integer());
+            assert_eq!(node.as_f64(), Some(integer as f64));
+        }
+        assert!(!node.is_text("no such text"));
+        assert!(format!("{node:?}").len() <= 2000);
+
+        let mut members = node.members();
+        let found: Vec<_> = members.by_ref().collect();
+        assert!(members.next().is_none() && (found.is_empty() || node.is_object()));
+        for (key, _) in found.iter().take(8) {
+            let text = key.text();
+            // Of a key that is not UTF-8, the text is another one.
+            if key.is(&text) {
+                let last = found.iter().rfind(|(key, _)| key.is(&text)).map(|&(_, value)| value);
+                assert_eq!(node.get(&text), last);
+                assert_eq!(node.pick(["", &text])[1], last);
+            } else {
+                assert!(std::str::from_utf8(key.bytes()).is_err());
+            }
+        }
+        let mut elements = node.elements();
+        let mut inside: Vec<_> = elements.by_ref().collect();
+        assert!(elements.next().is_none() && (inside.is_empty() || node.is_array()));
+
+        inside.extend(found.iter().map(|&(_, value)| value));
+        assert!(inside.iter().map(|node| node.bytes().len()).sum::<usize>() <= bytes.len());
+        budget_bytes = budget_bytes.saturating_sub(bytes.len());
+        if 0 < budget_bytes {
+            nodes.append(&mut inside);
+        }
+    }
+}
+
+fn agrees_on_captures(node: Node<'_>, captures: &Captures) {
+    for (index, Path(names)) in WATCH.iter().enumerate() {
+        let found = node.at(names).map(|node| clip_bytes(node.bytes()));
+        assert_eq!(found, captures.get(index).map(shown), "watch {index} in {node:?}");
+    }
+}
+
+/// Whether a node says what serde_json read in the same place.
+fn agrees_on_value(node: Node<'_>, expected: &serde_json::Value) {
+    match expected {
+        serde_json::Value::Null => assert!(node.is_null()),
+        serde_json::Value::Bool(boolean) => assert_eq!(node.as_bool(), Some(*boolean)),
+        serde_json::Value::Number(number) => agrees_on_number(node, number),
+        serde_json::Value::String(text) => {
+            assert_eq!(node.text().as_deref(), Some(text.as_str()));
+            assert!(node.is_text(text) && !node.is_text(&format!("{text}.")));
+        }
+        serde_json::Value::Array(values) => {
+            assert!(node.is_array());
+            assert_eq!(node.elements().count(), values.len());
+            for (element, value) in node.elements().zip(values) {
+                agrees_on_value(element, value);
+            }
+        }
+        serde_json::Value::Object(members) => {
+            assert!(node.is_object());
+            assert!(node.members().all(|(key, _)| members.contains_key(&*key.text())));
+            for (key, value) in members {
+                agrees_on_value(node.get(key).unwrap(), value);
+            }
+        }
+    }
+}
+
+fn agrees_on_number(node: Node<'_>, expected: &serde_json::Number) {
+    assert!(node.is_number());
+    if expected.is_u64() || expected.is_i64() {
+        assert!(node.is_integer());
+        assert_eq!(node.as_i64(), expected.as_i64());
+    }
+    let (found, expected) = (node.as_f64().unwrap(), expected.as_f64().unwrap());
+    // serde_json is allowed to be wrong in the last place, unless it is asked not to be.
+    let tolerance = expected.abs() * 4.0 * f64::EPSILON + f64::MIN_POSITIVE;
+    assert!((found - expected).abs() <= tolerance, "{found:e} is not {expected:e}");
+    assert!(!node.is_integer() || found.fract() == 0.0);
 }
 
 /// Three ways to cut an input into pieces: single bytes, halves, and sizes that depend on the bytes.
@@ -197,8 +316,12 @@ fn shown(value: &Value) -> &[u8] {
 }
 
 fn clip(raw: &str) -> &[u8] {
-    let limit = if raw.starts_with(['{', '[']) { 1 } else { TOKEN_LIMIT_BYTES };
-    &raw.as_bytes()[..raw.len().min(limit)]
+    clip_bytes(raw.as_bytes())
+}
+
+fn clip_bytes(raw: &[u8]) -> &[u8] {
+    let limit = if raw.starts_with(b"{") || raw.starts_with(b"[") { 1 } else { TOKEN_LIMIT_BYTES };
+    &raw[..raw.len().min(limit)]
 }
 
 /// The members of an object, in order, with duplicates.

@@ -5,6 +5,8 @@
 //!
 //! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
 
+#[cfg(test)]
+mod captures;
 mod chair;
 mod cut;
 mod follow;
@@ -28,6 +30,10 @@ pub use chair::{
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
+pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};
+pub use machine::modern::{Filter, Modern, Round, Subscription, SubscriptionEnd};
+pub use machine::progress::logging::Logging;
+pub use machine::tasks::{Task, TaskInput, Tasks, TimeToLive};
 pub use machine::{KEPT_LIMIT_BYTES, Link, LinkKind};
 pub use observer::{Event, Identity, Observer, Reading, Stamp, WAITING_LIMIT, WaitingRequest};
 pub use row::{At, MessageRow, RowKind, Status};

@@ -12,6 +12,7 @@ pub(crate) mod lists;
 pub(crate) mod modern;
 pub(crate) mod progress;
 pub(crate) mod rpc;
+pub(crate) mod schema;
 pub(crate) mod tasks;
 
 use std::sync::Arc;
@@ -28,6 +29,9 @@ use crate::state::{Call, Kept, SessionState, sender};
 
 /// `params`, capabilities and the like that are longer than this are not kept, bytes.
 pub const KEPT_LIMIT_BYTES: usize = 1024 * 1024;
+
+/// Requests in flight of which `params` are kept. Of more, only what is asked is known.
+const KEPT_PARAMS: usize = 10_000;
 
 /// Findings of one message at most. A message of a million mistakes shows its first ones.
 const FINDINGS_OF_A_MESSAGE: usize = 50;
@@ -267,7 +271,7 @@ impl Machine {
         let state = &mut self.state;
         let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
         rpc::end(state, &mut self.framing, &mut out);
-        tasks::end(state, &mut out);
+        progress::end(state, &mut out);
         modern::end(state, &mut out);
         state.phase = crate::state::Phase::Ended;
         state.phase_at = state.at;
@@ -338,6 +342,7 @@ fn one(
             modern::notification(state, &seen, out);
             lists::notification(state, &seen, out);
             features::notification(state, &seen, out);
+            schema::notification(&seen, out);
         }
         (_, Some(call)) => {
             let mut call = call;
@@ -356,11 +361,13 @@ fn one(
             modern::answer(state, &seen, &call, out);
             lists::answer(state, &seen, &call, out);
             features::answer(state, &seen, &call, out);
+            schema::answer(&seen, &call, out);
             Arc::make_mut(&mut call).params = None;
             state.remember(call);
         }
         (_, None) if answers => {
             rpc::answer_to_nothing(state, &seen, out);
+            modern::answer_to_nothing(state, &seen, out);
         }
         (_, None) => {}
     }
@@ -370,7 +377,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let Some(raw_id) = &seen.row.raw_id else {
         return;
     };
-    let params = seen.params.and_then(|params| seen.keep(params));
+    let params = seen.params.filter(|_| state.n_in_flight < KEPT_PARAMS).and_then(|params| seen.keep(params));
     let token = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN));
     let mut call = Call {
         at: seen.at(),
@@ -388,19 +395,23 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         progress: None,
         first_progress_ns: None,
         cancelled: None,
+        cancelled_after_ns: None,
+        log_level: None,
         answer: None,
         status: None,
         latency_ns: None,
         task: None,
         first_round: None,
+        lacks_meta: false,
     };
     rpc::request(state, seen, &call, out);
     lifecycle::request(state, seen, &mut call, out);
-    progress::request(state, seen, &call, out);
+    progress::request(state, seen, &mut call, out);
     tasks::request(state, seen, &mut call, out);
     modern::request(state, seen, &mut call, out);
     lists::request(state, seen, &call, out);
     features::request(state, seen, &call, out);
+    schema::request(seen, out);
     state.used_ids[seen.side as usize].insert(raw_id);
     if raw_id.is_null() {
         return;

@@ -1,8 +1,7 @@
 //! The observer: follows both sides from frames alone and says what each frame was.
 
-use std::collections::VecDeque;
-
 use imbl::HashMap;
+use imbl::hashmap::Entry;
 use tap_frame::{Channel, Direction, Frame, Origin, Segment, SegmentError, Stream};
 use tap_jsonrpc::{
     Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Scanner, Value,
@@ -136,7 +135,7 @@ pub struct WaitingRequest {
 /// A clone costs next to nothing, however many requests wait.
 #[derive(Debug, Clone, Default)]
 pub struct Observer {
-    waiting: HashMap<(u64, Direction, RawId), VecDeque<WaitingRequest>>,
+    waiting: HashMap<(u64, Direction, RawId), Vec<WaitingRequest>>,
     n_waiting: usize,
     identity: Identity,
 }
@@ -290,17 +289,18 @@ impl Observer {
         // Two requests with a null id cannot be told apart, and an answer with one may be to neither.
         if !request.raw_id.is_null() && self.n_waiting < WAITING_LIMIT {
             self.n_waiting += 1;
-            self.waiting
-                .entry((request.scope, request.direction, request.raw_id.clone()))
-                .or_default()
-                .push_back(request);
+            match self.waiting.entry((request.scope, request.direction, request.raw_id.clone())) {
+                Entry::Occupied(mut queue) => queue.get_mut().push(request),
+                // Room for one: ids in use twice at a time are rare.
+                Entry::Vacant(slot) => drop(slot.insert(vec![request])),
+            }
         }
     }
 
     fn take_waiting(&mut self, scope: u64, direction: Direction, raw_id: &RawId) -> Option<WaitingRequest> {
         let key = (scope, direction, raw_id.clone());
         let queue = self.waiting.get_mut(&key)?;
-        let request = queue.pop_front();
+        let request = (!queue.is_empty()).then(|| queue.remove(0));
         self.n_waiting -= usize::from(request.is_some());
         if queue.is_empty() {
             self.waiting.remove(&key);

@@ -43,7 +43,7 @@ impl fmt::Display for Severity {
 /// `wrong` and `right` are scripts of traffic, a message a line (`->` to the server, `<-` to the client), that break the
 /// rule and that do not; the tests run both. A first line `# 2025-11-25` stands for a handshake of that revision in which
 /// both sides declare everything; for 2026-07-28 it says only which era is meant. `META` stands for the `_meta` that a
-/// request of 2026-07-28 needs.
+/// request of 2026-07-28 needs, and `TASKS_META` for that of a client that takes tasks.
 #[derive(Debug)]
 pub struct Rule {
     /// Never changes its meaning: `RPC-002`.

@@ -17,6 +17,9 @@ pub(crate) mod framing;
 pub(crate) mod http;
 pub(crate) mod lifecycle;
 pub(crate) mod modern;
+pub(crate) mod modern_meta;
+pub(crate) mod modern_rounds;
+pub(crate) mod modern_subscriptions;
 pub(crate) mod progress;
 pub(crate) mod tasks;
 
@@ -55,9 +58,16 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         framing::FRAMING,
         lifecycle::LIFECYCLE,
         progress::PROGRESS,
-        features::FEATURES,
+        features::lists::PAGES,
+        features::TOOLS,
+        features::resources::RESOURCES,
+        features::elicitation::ELICITATION,
+        features::sampling::SAMPLING,
         tasks::TASKS,
         modern::MODERN_RULES,
+        modern_rounds::ROUNDS,
+        modern_subscriptions::SUBSCRIPTIONS,
+        modern_meta::META_AND_CACHING,
         http::HTTP,
     ]
     .into_iter()

@@ -9,6 +9,9 @@ use crate::rule::Finding;
 /// What stands for `META`: the `_meta` that every request of the modern era has.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}}"#;
 
+/// What stands for `TASKS_META`: the same of a client that takes tasks.
+const TASKS_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+
 /// What a client declares in the handshake that a first line `# 2025-11-25` stands for.
 const CLIENT: &str = r#"{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}},"tasks":{"list":{},"cancel":{},"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}}"#;
 
@@ -68,7 +71,7 @@ fn handshake(revision: &str) -> [(Stream, String); 3] {
 }
 
 fn line_bytes(text: &str) -> Vec<u8> {
-    let text = text.replace("META", META);
+    let text = text.replace("TASKS_META", TASKS_META).replace("META", META);
     let (text, ending) = match (text.strip_suffix('␄'), text.strip_suffix('␍')) {
         (Some(text), _) => (text, &b""[..]),
         (None, Some(text)) => (text, &b"\r\n"[..]),

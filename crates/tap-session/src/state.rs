@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use imbl::hashmap::Entry;
 use imbl::{HashMap, HashSet, OrdMap, Vector};
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId};
@@ -12,13 +13,14 @@ use tap_protocol::{Era, Method, Revision, Revisions, Side};
 
 use crate::machine::lists::Lists;
 use crate::machine::modern::Modern;
-use crate::machine::progress::Logging;
+use crate::machine::progress::early::EarlyProgress;
+use crate::machine::progress::logging::Logging;
 use crate::machine::tasks::Tasks;
 use crate::row::{At, Status};
 use crate::rule::Severity;
 
 /// How many calls that are over are remembered, to tell what comes late.
-const RECENT_CALLS: usize = 256;
+const RECENT_CALLS: usize = 64;
 
 /// How many ids of one side are remembered that are not whole numbers, and how many runs of whole numbers.
 const USED_IDS: usize = 10_000;
@@ -136,16 +138,22 @@ pub struct Call {
     pub first_progress_ns: Option<u64>,
     /// The cancellation of it.
     pub cancelled: Option<At>,
+    /// Nanoseconds from the request to its cancellation.
+    pub cancelled_after_ns: Option<u64>,
+    /// The log level that it asks for: with `logging/setLevel`, or in the modern era in its `_meta`.
+    pub log_level: Option<&'static str>,
     /// Its answer.
     pub answer: Option<At>,
     /// What the answer says.
     pub status: Option<Status>,
     /// Nanoseconds from the request to its answer.
     pub latency_ns: Option<u64>,
-    /// The task that it became.
+    /// The task that it became; of a poll of a task, or of another question about one, that task.
     pub task: Option<Arc<str>>,
     /// The request that this one goes on with, in a multi-round-trip request: the first of its rounds.
     pub first_round: Option<At>,
+    /// Of a modern request: whether it lacks what `_meta` must hold.
+    pub lacks_meta: bool,
 }
 
 impl Call {
@@ -189,7 +197,9 @@ impl Eq for Number {}
 /// The ids that one side has used for requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsedIds {
-    /// Runs of whole numbers, by their first: clients count, so that there is usually one.
+    /// The run of whole numbers that the newest id is in, first and last: clients count, so that there is usually no other.
+    newest: Option<(i64, i64)>,
+    /// The other runs, by their first. Runs may touch.
     runs: OrdMap<i64, i64>,
     others: HashSet<RawId>,
     /// Ids that were not remembered, because there were too many.
@@ -197,51 +207,69 @@ pub struct UsedIds {
 }
 
 impl UsedIds {
-    /// Notes an id, and tells whether it was there before.
-    pub(crate) fn insert(&mut self, raw_id: &RawId) -> bool {
-        if self.contains(raw_id) {
-            return true;
+    /// Notes an id.
+    pub(crate) fn insert(&mut self, raw_id: &RawId) {
+        let Some(number) = whole_number(raw_id) else {
+            if self.others.len() < USED_IDS {
+                self.others.insert(raw_id.clone());
+            } else if !self.others.contains(raw_id) {
+                self.n_forgotten += 1;
+            }
+            return;
+        };
+        if self.contains_number(number) {
+            return;
         }
-        match whole_number(raw_id) {
-            Some(number) => {
-                let before = self.runs.range(..=number).next_back().map(|(first, last)| (*first, *last));
-                let mut run = (number, number);
-                if let Some((first, last)) = before
-                    && last.checked_add(1) == Some(number)
-                {
-                    run.0 = first;
-                }
-                if let Some(next) = number.checked_add(1)
-                    && let Some(last) = self.runs.remove(&next)
-                {
-                    run.1 = last;
-                }
-                if self.runs.len() < USED_IDS || self.runs.contains_key(&run.0) {
-                    self.runs.insert(run.0, run.1);
+        match self.newest {
+            Some((first, last)) if last.checked_add(1) == Some(number) => self.newest = Some((first, number)),
+            Some((first, last)) => {
+                if self.runs.len() < USED_IDS {
+                    self.runs.insert(first, last);
                 } else {
                     self.n_forgotten += 1;
                 }
+                self.newest = Some((number, number));
+                // It may go on where an earlier run ended.
+                let before = self.runs.range(..number).next_back().map(|(first, last)| (*first, *last));
+                if let Some((first, last)) = before.filter(|(_, last)| last.checked_add(1) == Some(number)) {
+                    self.runs.remove(&first);
+                    self.newest = Some((first, number));
+                    debug_assert!(last < number, "a run ends before what follows it");
+                }
             }
-            None if self.others.len() < USED_IDS => {
-                self.others.insert(raw_id.clone());
-            }
-            None => self.n_forgotten += 1,
+            None => self.newest = Some((number, number)),
         }
-        false
     }
 
     /// Whether the id was used.
     #[must_use]
     pub fn contains(&self, raw_id: &RawId) -> bool {
         match whole_number(raw_id) {
-            Some(number) => self.runs.range(..=number).next_back().is_some_and(|(_, last)| number <= *last),
+            Some(number) => self.contains_number(number),
             None => self.others.contains(raw_id),
         }
     }
 
-    /// The runs of whole numbers that were used, first and last.
-    pub fn runs(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
-        self.runs.iter().map(|(first, last)| (*first, *last))
+    fn contains_number(&self, number: i64) -> bool {
+        self.newest.is_some_and(|(first, last)| first <= number && number <= last)
+            || (!self.runs.is_empty()
+                && self.runs.range(..=number).next_back().is_some_and(|(_, last)| number <= *last))
+    }
+
+    /// The runs of whole numbers that were used, first and last, in rising order and none touching the next.
+    #[must_use]
+    pub fn runs(&self) -> Vec<(i64, i64)> {
+        let mut all: Vec<(i64, i64)> =
+            self.runs.iter().map(|(first, last)| (*first, *last)).chain(self.newest).collect();
+        all.sort_unstable();
+        let mut joined: Vec<(i64, i64)> = Vec::new();
+        for (first, last) in all {
+            match joined.last_mut() {
+                Some(before) if before.1.checked_add(1) == Some(first) => before.1 = last,
+                _ => joined.push((first, last)),
+            }
+        }
+        joined
     }
 
     /// How many ids were used that are not whole numbers.
@@ -334,6 +362,10 @@ pub struct SessionState {
     /// By direction of the request and token.
     pub(crate) tokens: HashMap<(Direction, RawId), (At, u64, RawId)>,
     pub(crate) recent: Vector<Arc<Call>>,
+    /// Progress tokens that the client supplied, and the server.
+    pub(crate) used_tokens: [UsedIds; 2],
+    /// Progress whose request has not been seen yet.
+    pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
     /// Findings of these rules that are told once a session were told.
@@ -366,6 +398,8 @@ impl Default for SessionState {
             n_in_flight: 0,
             tokens: HashMap::new(),
             recent: Vector::new(),
+            used_tokens: [UsedIds::default(), UsedIds::default()],
+            early_progress: Vector::new(),
             client_asked: false,
             told_once: HashSet::new(),
         }
@@ -451,7 +485,11 @@ impl SessionState {
         }
         self.n_in_flight += 1;
         let key = (call.scope, call.direction, call.raw_id.clone());
-        self.in_flight.entry(key).or_default().push(Arc::new(call));
+        match self.in_flight.entry(key) {
+            Entry::Occupied(mut calls) => calls.get_mut().push(Arc::new(call)),
+            // Room for one: ids in use twice at a time are rare.
+            Entry::Vacant(slot) => drop(slot.insert(vec![Arc::new(call)])),
+        }
     }
 
     /// Takes a call out of those in flight.
@@ -480,3 +518,6 @@ impl SessionState {
         self.recent.push_back(call);
     }
 }
+
+#[cfg(test)]
+mod tests;

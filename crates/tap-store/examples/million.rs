@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use tap_frame::{SEGMENT_BYTES, Segment, Stream};
-use tap_store::{EndReason, ListKind, Part, Recorder, SessionEnd, SessionStart, Store, StoreError};
+use tap_session::{Follower, Lens, Meaning, Recorded, Timeline};
+use tap_store::{EndReason, ListKind, Part, Recorder, SessionEnd, SessionId, SessionStart, Store, StoreError};
 
 const OPENED_UNIX_NS: u64 = 1_700_000_000_000_000_000;
 
@@ -100,9 +101,38 @@ fn measure(path: &Path, n_messages: u64) -> Result<(), StoreError> {
         let began = Instant::now();
         store.frame(session.id, n_messages / 2)?;
         tell("frame", began, 1);
+        travel(&store, session.id, n_messages)?;
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().filter(|line| line.starts_with("VmHWM")).for_each(say);
+    Ok(())
+}
+
+/// The first pass over all frames, and then the state at points all over the session.
+fn travel(store: &Store, session: SessionId, n_messages: u64) -> Result<(), StoreError> {
+    let began = Instant::now();
+    let mut follower = Follower::new();
+    let mut timeline = Timeline::new(follower.clone());
+    let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
+    for recorded in store.recorded(session) {
+        if let Recorded::Frame(frame) = recorded? {
+            meaning.clear();
+            follower.follow(&frame, &mut lens, &mut meaning);
+            timeline.pass(frame.seq, &follower);
+        }
+    }
+    tell("follow, per message", began, n_messages);
+    let mut times = Vec::new();
+    for point in 1..=200 {
+        // Anywhere, but the same places each time.
+        let seq = point * 7_919 * 613 % n_messages + 1;
+        let began = Instant::now();
+        timeline.follower_at(seq, |from| store.frames(session, from))?;
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    let at = |index: usize| times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1e3);
+    say(&format!("state at 200 points: median {:.2} ms, slowest {:.2} ms", at(100), at(199)));
     Ok(())
 }
 

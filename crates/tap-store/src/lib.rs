@@ -9,6 +9,7 @@
 
 mod derive;
 mod error;
+mod frames;
 mod reader;
 mod recorder;
 mod schema;

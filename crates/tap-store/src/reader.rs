@@ -105,7 +105,7 @@ pub enum Part {
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    connection: RefCell<Connection>,
+    pub(crate) connection: RefCell<Connection>,
     /// Whether derived tables are in the database, and not beside it in memory.
     writable: Cell<bool>,
     liveness: Liveness,
@@ -180,7 +180,7 @@ impl Store {
         &self.path
     }
 
-    fn sort(&self, source: rusqlite::Error) -> StoreError {
+    pub(crate) fn sort(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.path, source)
     }
 
@@ -338,31 +338,22 @@ impl Store {
     /// A frame without its bytes, where they begin, and how many they are.
     fn head(&self, session: SessionId, seq: u64) -> Result<Option<(Frame, Place, u64)>, StoreError> {
         let connection = self.connection.borrow();
-        let statement = "SELECT wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
+        let statement = "SELECT seq, wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
                          WHERE session = ? AND seq = ? AND member = 0";
         let read = || -> rusqlite::Result<Option<(Frame, Place, u64)>> {
-            let mut select = connection.prepare_cached(statement)?;
-            let found = select.query_row(params![session.0, signed(seq)], |row| {
-                let lost: Option<i64> = row.get(7)?;
-                let gap = RowKind::from_code(row.get(6)?) == Some(RowKind::Gap);
-                let frame = Frame {
-                    seq,
-                    wall_ns: unsigned(row.get(0)?),
-                    at_ns: unsigned(row.get(1)?),
-                    stream: Stream::from_code(row.get(2)?).unwrap_or(Stream::Stderr),
-                    origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
-                    bytes: Bytes::new(),
-                };
-                let place = Place { segment: unsigned(row.get(3)?), offset: unsigned(row.get(4)?) };
-                Ok((frame, place, unsigned(row.get(5)?)))
-            });
-            found.optional()
+            connection.prepare_cached(statement)?.query_row(params![session.0, signed(seq)], head_from).optional()
         };
         read().map_err(|source| self.sort(source))
     }
 
     /// The bytes of one stream from a place on.
-    fn gather(&self, session: SessionId, stream: Stream, place: Place, length: u64) -> Result<Bytes, StoreError> {
+    pub(crate) fn gather(
+        &self,
+        session: SessionId,
+        stream: Stream,
+        place: Place,
+        length: u64,
+    ) -> Result<Bytes, StoreError> {
         let mut number = place.segment;
         let mut gathered = BytesMut::new();
         let mut start = usize::try_from(place.offset).unwrap_or(usize::MAX);
@@ -494,6 +485,22 @@ impl Store {
             connection.query_row("SELECT count(*) FROM session WHERE uuid = ?", [uuid], |row| row.get::<_, i64>(0));
         Ok(count.map_err(|source| self.sort(source))? > 0)
     }
+}
+
+/// A frame without its bytes, where they begin, and how many they are.
+pub(crate) fn head_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(Frame, Place, u64)> {
+    let lost: Option<i64> = row.get(8)?;
+    let gap = RowKind::from_code(row.get(7)?) == Some(RowKind::Gap);
+    let frame = Frame {
+        seq: unsigned(row.get(0)?),
+        wall_ns: unsigned(row.get(1)?),
+        at_ns: unsigned(row.get(2)?),
+        stream: Stream::from_code(row.get(3)?).unwrap_or(Stream::Stderr),
+        origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
+        bytes: Bytes::new(),
+    };
+    let place = Place { segment: unsigned(row.get(4)?), offset: unsigned(row.get(5)?) };
+    Ok((frame, place, unsigned(row.get(6)?)))
 }
 
 #[cfg(test)]

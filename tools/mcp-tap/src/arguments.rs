@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use tap_session::Rule;
 
 use crate::reference::Reference;
 
@@ -81,6 +82,22 @@ pub(crate) enum Command {
     /// Of a request the answer is shown too. JSON is broken into lines; nothing else about it changes, neither the
     /// spelling of numbers nor the order of keys. `--form raw` gives the exact bytes of the one message.
     Show(Show),
+    /// Judge sessions by the rules of the protocol
+    ///
+    /// Follows each session from its first message, in whatever revision it speaks, and says which rules were broken, by
+    /// whom, which messages show it, and what to do. Exit code 1: something at or above the level was found.
+    Check(Check),
+    /// Tell what a rule means, with an example of wrong and of right
+    Explain(Explain),
+    /// Count calls: how many, how slow, how large, how many failed
+    ///
+    /// A tool that says `isError` and a protocol that says an error are counted apart. A call that takes several rounds
+    /// of input is one call.
+    Stats(Stats),
+    /// Show what was true after a message
+    ///
+    /// Who talks, what was agreed, what was listed, what was in flight. Exact for any message of a session.
+    State(State),
     /// Write a session to a text file, without losing anything
     ///
     /// JSON Lines: a header, then one record a frame with the message verbatim inside. Importing it gives the same frames.
@@ -184,6 +201,129 @@ pub(crate) enum Form {
     Pretty,
     Raw,
     Hex,
+}
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check -s github -s recordings/a.jsonl --level warning\n  mcp-tap check -s recordings/a.jsonl --format sarif -o findings.sarif --allow TOL-003"
+)]
+pub(crate) struct Check {
+    /// A session, a part of one, or a file; may be given several times
+    #[arg(short, long = "session", value_name = "REF", default_value = "last", hide_default_value = true)]
+    pub(crate) sessions: Vec<Reference>,
+    /// All sessions of the database
+    #[arg(short, long, conflicts_with = "sessions")]
+    pub(crate) all: bool,
+    /// From which severity on findings are shown, and make the exit code 1
+    #[arg(long, value_name = "LEVEL", default_value = "error")]
+    pub(crate) level: Level,
+    /// Take this rule for an error; may be given several times
+    #[arg(long, value_name = "RULE", value_parser = parse_rule)]
+    pub(crate) deny: Vec<&'static Rule>,
+    /// Leave this rule out; may be given several times
+    #[arg(long, value_name = "RULE", value_parser = parse_rule)]
+    pub(crate) allow: Vec<&'static Rule>,
+    /// How to write it [default: text; github where GITHUB_ACTIONS is set]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) format: Option<CheckFormat>,
+    /// One JSON object a finding and line; the same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As text: at most so many messages a rule
+    #[arg(short = 'n', long, value_name = "N", default_value = "5")]
+    pub(crate) limit: usize,
+    /// Write to this file [default: stdout]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    Error,
+    #[value(alias = "warn")]
+    Warning,
+    #[value(alias = "info")]
+    Note,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    Text,
+    Json,
+    /// JUnit's XML, for test reports
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub's workflows
+    Github,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap explain RPC-006\n  mcp-tap explain unknown-response-id\n  mcp-tap explain | grep task"
+)]
+pub(crate) struct Explain {
+    /// The rule's id or name; without one, all rules are listed
+    #[arg(value_name = "RULE", value_parser = parse_rule)]
+    pub(crate) rule: Option<&'static Rule>,
+    /// All rules as the page of the documentation
+    #[arg(long, hide = true, conflicts_with = "rule")]
+    pub(crate) markdown: bool,
+}
+
+/// Finds a rule by its id or name, and says which one may be meant when there is none.
+fn parse_rule(name: &str) -> Result<&'static Rule, String> {
+    let names = || tap_session::rules().flat_map(|rule| [rule.id, rule.name]);
+    tap_session::rule(name).ok_or_else(|| {
+        let likeness = |known: &&str| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()) * 1e6) as u64;
+        let near = names().max_by_key(likeness).unwrap_or_default();
+        format!("there is no such rule; did you mean {near}? `mcp-tap explain` lists them")
+    })
+}
+
+/// Options of `stats`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats -s github --by method\n  mcp-tap stats -s github -s github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+)]
+pub(crate) struct Stats {
+    /// A session, a part of one, or a file; may be given several times
+    #[arg(short, long = "session", value_name = "REF", default_value = "last", hide_default_value = true)]
+    pub(crate) sessions: Vec<Reference>,
+    /// All sessions of the database
+    #[arg(short, long, conflicts_with = "sessions")]
+    pub(crate) all: bool,
+    /// What is counted together: calls of one tool, prompt or resource, or of one method
+    #[arg(long, value_name = "WHAT", default_value = "tool")]
+    pub(crate) by: GroupBy,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    Tool,
+    Method,
+}
+
+/// Options of `state`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap state last:30\n  mcp-tap state last:30 --diff\n  mcp-tap state github.2:12 --diff 40"
+)]
+pub(crate) struct State {
+    /// The message: last:7, github.2:42; without a number, the newest one
+    #[arg(value_name = "REF:N")]
+    pub(crate) message: Reference,
+    /// What this message changed; with a number, what changed from it to that one
+    #[arg(long, value_name = "N", num_args = 0..=1)]
+    pub(crate) diff: Option<Option<u64>>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `export`.

@@ -1,10 +1,14 @@
 //! The commands, one file each.
 
+pub(crate) mod check;
 pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod explain;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod state;
+pub(crate) mod stats;
 pub(crate) mod transfer;

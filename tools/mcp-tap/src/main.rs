@@ -6,6 +6,7 @@
 mod arguments;
 mod command;
 mod failure;
+mod following;
 mod name;
 mod output;
 mod paths;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),
+        Command::Check(check) => command::check::check(&global, &check),
+        Command::Explain(explain) => command::explain::explain(&global, &explain),
+        Command::Stats(stats) => command::stats::stats(&global, &stats),
+        Command::State(state) => command::state::state(&global, &state),
         Command::Export(export) => command::transfer::export_session(&global, &export),
         Command::Import(import) => command::transfer::import_files(&global, &import),
         Command::Demo => command::demo::demo(&global),

@@ -34,6 +34,11 @@ impl Output {
         Self::on(Box::new(io::stdout().lock()), None, global)
     }
 
+    /// Output into a file: without colours.
+    pub(crate) fn file(file: std::fs::File) -> Self {
+        Self { out: Some(BufWriter::new(Box::new(file))), pager: None, colours: false }
+    }
+
     /// Output for a person to read at leisure: through a pager on a terminal.
     pub(crate) fn paged(global: &Global) -> Self {
         let wanted = io::stdout().is_terminal() && !global.no_pager && std::env::var_os("CI").is_none();

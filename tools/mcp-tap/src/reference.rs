@@ -120,6 +120,8 @@ pub(crate) struct Found {
     pub(crate) store: Store,
     pub(crate) session: Session,
     pub(crate) part: Part,
+    /// The text recording that it was read from.
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl Found {
@@ -142,7 +144,7 @@ impl Reference {
         let store = match &self.place {
             // A server may be called like a file.
             Place::File(path) if !path.exists() && path.components().count() == 1 => Store::open(&database(global)?)?,
-            Place::File(path) if path.extension().is_some_and(|extension| extension == "db") => Store::open(path)?,
+            Place::File(path) if is_database(path) => Store::open(path)?,
             Place::File(path) => read_text(path)?,
             Place::Last(_) | Place::Named(..) => Store::open(&database(global)?)?,
         };
@@ -159,7 +161,13 @@ impl Reference {
             }
         };
         match found.cloned() {
-            Some(session) => Ok(Found { store, session, part: self.part }),
+            Some(session) => {
+                let file = match &self.place {
+                    Place::File(path) if !is_database(path) && path.exists() => Some(path.clone()),
+                    Place::File(_) | Place::Last(_) | Place::Named(..) => None,
+                };
+                Ok(Found { store, session, part: self.part, file })
+            }
             None => Err(self.not_found(&store, &sessions)),
         }
     }
@@ -192,6 +200,23 @@ impl Reference {
             }
         }
     }
+}
+
+fn is_database(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "db")
+}
+
+/// The sessions that are named, or all of the database.
+pub(crate) fn sessions(global: &Global, references: &[Reference], all: bool) -> Result<Vec<Found>, Failure> {
+    if !all {
+        return references.iter().map(|reference| reference.resolve(global)).collect();
+    }
+    let path = database(global)?;
+    let sessions = Store::open(&path)?.sessions()?;
+    let found = sessions
+        .into_iter()
+        .map(|session| Ok(Found { store: Store::open(&path)?, session, part: Part::All, file: None }));
+    found.collect()
 }
 
 /// The one session whose id starts so.

@@ -3,7 +3,7 @@
 #![no_main]
 
 #[path = "../bodies.rs"]
-#[expect(dead_code, reason = "the other target uses the rest")]
+#[expect(dead_code, reason = "the other targets use the rest")]
 mod bodies;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| bodies::scan(input));

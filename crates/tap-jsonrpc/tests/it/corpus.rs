@@ -113,3 +113,8 @@ fn lines_hold_for_the_corpus_and_mutations() {
 fn scans_hold_for_the_corpus_and_mutations() {
     run("scan", bodies::scan);
 }
+
+#[test]
+fn nodes_hold_for_the_corpus_and_mutations() {
+    run("node", bodies::node);
+}

@@ -14,6 +14,8 @@ mod json;
 #[cfg(test)]
 mod message;
 #[cfg(test)]
+mod node;
+#[cfg(test)]
 mod property;
 #[cfg(test)]
 mod real;

@@ -107,4 +107,20 @@ proptest! {
     fn several_texts_in_a_row_are_not_one(texts in vec(json(), 2..4), gap in select(vec!["", " ", "\n", ","])) {
         bodies::scan(texts.join(gap).as_bytes());
     }
+
+    #[test]
+    fn any_bytes_can_be_walked_over(bytes in vec(odd_byte(), 0..200)) {
+        bodies::node(&bytes);
+    }
+
+    #[test]
+    fn every_node_of_json_is_what_serde_json_reads(text in json()) {
+        bodies::node(text.as_bytes());
+    }
+
+    #[test]
+    fn cut_and_spoilt_json_can_be_walked_over(text in json(), cut in any::<usize>(), changes in vec((any::<usize>(), 0..4usize, odd_byte()), 0..3)) {
+        bodies::node(&text.as_bytes()[..cut % (text.len() + 1)]);
+        bodies::node(&spoil(text, &changes));
+    }
 }

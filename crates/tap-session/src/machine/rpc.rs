@@ -382,8 +382,15 @@ pub(crate) fn end(state: &SessionState, framing: &mut Framing, out: &mut Out<'_>
         }
     }
     for call in state.in_flight() {
-        let listens = &*call.method == "subscriptions/listen";
-        if call.cancelled.is_some() || listens || call.known.is_some_and(|known| known.kind == MethodKind::Notification)
+        // A listening lasts as long as it likes, and a ping has a rule of its own.
+        let other_rule = match &*call.method {
+            "subscriptions/listen" => true,
+            "ping" => !call.is_modern(),
+            _ => false,
+        };
+        if call.cancelled.is_some()
+            || other_rule
+            || call.known.is_some_and(|known| known.kind == MethodKind::Notification)
         {
             continue;
         }

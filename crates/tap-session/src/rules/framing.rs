@@ -317,9 +317,11 @@ rules! { FRAMING:
         section: "basic/lifecycle, Timeouts",
         title: "A request was never answered and never cancelled.",
         advice: "Answer every request, with an error if need be; who gives up waiting should say so with a cancellation.",
-        wrong: r#"-> {"jsonrpc":"2.0","id":1,"method":"ping"}"#,
-        right: r#"-> {"jsonrpc":"2.0","id":1,"method":"ping"}
-<- {"jsonrpc":"2.0","id":1,"result":{}}"#,
+        wrong: r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+        right: r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+<- {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#,
         needs_whole: true,
     }
     TAP_001 {

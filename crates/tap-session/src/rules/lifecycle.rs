@@ -1,6 +1,6 @@
 //! Rules of the handshake, of who may say what, and of capabilities.
 
-use super::{A, ALL, B, C, D, E, I, LEGACY, W};
+use super::{A, ALL, B, C, D, E, I, LEGACY, MODERN, W};
 
 rules! { LIFECYCLE:
     LIF_001 {
@@ -199,10 +199,10 @@ rules! { LIFECYCLE:
     LIF_014 {
         id: "LIF-014",
         name: "field-newer-than-revision",
-        severities: &[(LEGACY, W)],
+        severities: &[(LEGACY, W), (MODERN, I)],
         section: "schema of each revision",
         title: "A member is used that the revision spoken does not have.",
-        advice: "Leave it out for peers of this revision, or agree on a newer one; peers may ignore it.",
+        advice: "Leave it out for peers of this revision, or agree on one that has it; peers may ignore it.",
         wrong: r#"# 2025-03-26
 -> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t"}}
 <- {"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}}"#,

@@ -23,6 +23,18 @@ proptest! {
     }
 
     #[test]
+    fn frames_from_any_number_on_are_those_that_were_recorded(segments in any_segments(), first in 0..9u64) {
+        let (store, id) = stored(&segments, None);
+        let all = recorded(&store, id).into_iter().filter_map(|recorded| match recorded {
+            Recorded::Frame(frame) => Some(frame),
+            Recorded::End { .. } => None,
+        });
+        let expected: Vec<Frame> = all.filter(|frame| frame.seq >= first).collect();
+        let found: Vec<Frame> = store.frames(id, first).collect::<Result<_, _>>().unwrap();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn pages_in_either_direction_hold_every_row_once(segments in any_segments(), limit in 1..5u64) {
         let (store, id) = stored(&segments, None);
         for kind in [ListKind::Calls, ListKind::Frames] {

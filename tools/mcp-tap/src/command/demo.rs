@@ -88,7 +88,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
     let calls = store.list(session.id, ListKind::Calls, tap_store::Part::From(1), u64::MAX)?;
     let failed = calls.iter().find(|listed| listed.row.status == Some(Status::ToolError));
     let failed = failed.map_or(1, |listed| listed.row.at.seq);
-    let found = Found { store, session, part: Part::All };
+    let found = Found { store, session, part: Part::All, file: None };
     let mut printer = Printer::new(Output::new(global), &found, ListKind::Calls, false)?;
     printer.print(None)?;
     printer.finish()?;
@@ -100,6 +100,7 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
              mcp-tap ls                       the sessions\n  \
              mcp-tap log -s demo --frames     every message, and what the server wrote on stderr\n  \
              mcp-tap show demo:{failed:<14} the call that failed, and why\n  \
+             mcp-tap check -s demo            which rules of the protocol were broken\n  \
              mcp-tap export demo -o demo.jsonl\n\nThen put `mcp-tap run --` in front of a server's command in your host's configuration.\n",
             path.display()
         );

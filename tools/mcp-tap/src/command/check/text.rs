@@ -1,0 +1,107 @@
+//! Findings for a person: the rules that were broken, the worst first, and the messages that show it.
+
+use std::cmp::Reverse;
+use std::io::Write;
+
+use tap_session::Severity;
+
+use super::{Broken, Verdict, Wanted, by};
+use crate::failure::Failure;
+use crate::output::{Output, Style};
+use crate::text::shown;
+
+pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>, limit: usize) -> Result<(), Failure> {
+    let mut n_found = [0; 3];
+    let mut n_hidden = [0; 3];
+    for verdict in verdicts {
+        let named = verdict.file.as_ref().map_or_else(|| verdict.reference.clone(), |file| file.display().to_string());
+        let facts =
+            format!("{}, {} messages{}", verdict.spoken, verdict.n_messages, if verdict.live { ", live" } else { "" });
+        writeln!(out, "{}  {}", out.styled(Style::Bold, &shown(&named, false)), out.styled(Style::Dim, &facts))?;
+        if let Some(why) = &verdict.incomplete {
+            writeln!(out, "{}", out.styled(Style::Warning, why))?;
+        }
+        let mut broken: Vec<&Broken> = verdict.rules.values().collect();
+        broken.sort_by_key(|broken| (Reverse(broken.worst), broken.rule.id));
+        for broken in broken {
+            n_found[broken.worst as usize] += broken.n_findings;
+            writeln!(out)?;
+            rule(out, verdict, broken, limit)?;
+        }
+        for (sum, n) in n_hidden.iter_mut().zip(verdict.n_hidden) {
+            *sum += n;
+        }
+        writeln!(out)?;
+    }
+    let below = Severity::ALL.into_iter().filter(|severity| *severity < wanted.level);
+    let hidden = count(n_hidden, below);
+    let mut summary = match count(n_found, Severity::ALL) {
+        Some(found) => found,
+        None => match wanted.level {
+            Severity::Error => "no errors".into(),
+            Severity::Warning => "no errors and no warnings".into(),
+            Severity::Note => "nothing found".into(),
+        },
+    };
+    if let Some(hidden) = hidden {
+        let level = if n_hidden[Severity::Warning as usize] > 0 { "warning" } else { "note" };
+        summary = format!("{summary}; {hidden} not shown (--level {level})");
+    }
+    let style = if n_found[Severity::Error as usize] > 0 { Style::Bad } else { Style::Plain };
+    writeln!(out, "{}", out.styled(style, &summary))?;
+    Ok(())
+}
+
+/// `2 errors, 1 warning`, the worst first.
+fn count(n: [u64; 3], severities: impl IntoIterator<Item = Severity>) -> Option<String> {
+    let mut severities: Vec<Severity> = severities.into_iter().filter(|severity| n[*severity as usize] > 0).collect();
+    severities.sort_unstable_by_key(|severity| Reverse(*severity));
+    let words = severities.iter().map(|severity| match n[*severity as usize] {
+        1 => format!("1 {severity}"),
+        n => format!("{n} {severity}s"),
+    });
+    Some(words.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
+}
+
+fn rule(out: &mut Output, verdict: &Verdict, broken: &Broken, limit: usize) -> std::io::Result<()> {
+    let style = match broken.worst {
+        Severity::Error => Style::Bad,
+        Severity::Warning => Style::Warning,
+        Severity::Note => Style::Dim,
+    };
+    let sides = ["client", "server"].map(|side| broken.findings.iter().any(|shown| by(shown.finding.by) == side));
+    let who = match sides {
+        [true, true] => "by both sides",
+        [true, false] => "by the client",
+        _ => "by the server",
+    };
+    let times = match broken.n_findings {
+        1 => String::new(),
+        n => format!("{n} times, "),
+    };
+    writeln!(
+        out,
+        "{} {} {}  {}",
+        out.styled(style, &format!("{:<7}", broken.worst)),
+        out.styled(Style::Bold, broken.rule.id),
+        broken.rule.name,
+        out.styled(Style::Dim, &format!("{times}{who}")),
+    )?;
+    writeln!(out, "  {}", broken.rule.title)?;
+    writeln!(out, "  {}", out.styled(Style::Good, broken.rule.advice))?;
+    for shown_finding in broken.findings.iter().take(limit) {
+        let finding = &shown_finding.finding;
+        let detail = match (finding.detail.is_empty(), finding.others.first()) {
+            (true, None) => String::new(),
+            (false, None) => format!("  {}", shown(&finding.detail, false)),
+            (true, Some(other)) => format!("  see {}", super::place("", *other)),
+            (false, Some(other)) => format!("  {}, see {}", shown(&finding.detail, false), super::place("", *other)),
+        };
+        writeln!(out, "    {} {}{}", verdict.at(finding.at), shown_finding.what, out.styled(Style::Dim, &detail))?;
+    }
+    let more = broken.n_findings.saturating_sub(limit as u64);
+    if more > 0 {
+        writeln!(out, "    {}", out.styled(Style::Dim, &format!("and {more} more (-n {})", broken.n_findings)))?;
+    }
+    Ok(())
+}
