@@ -237,9 +237,10 @@ fn requests_of_the_modern_era_carry_what_they_need_and_leave_the_rest_as_written
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","title":"C","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
     let implementation =
         Implementation { name: "c".into(), version: "1".into(), title: Some("C".into()), ..Implementation::default() };
-    for (params, options, expected) in [
-        (None, RequestOptions::default(), format!(r#"{{"_meta":{{{meta}}}}}"#)),
+    for (method, params, options, expected) in [
+        ("tools/list", None, RequestOptions::default(), format!(r#"{{"_meta":{{{meta}}}}}"#)),
         (
+            "tools/call",
             Some(
                 "{ \"name\":\"t\",\n  \"arguments\" : {\"n\": 1e400, \"big\": 12345678901234567890, \"s\":\"\\ud800\"} }",
             ),
@@ -249,6 +250,7 @@ fn requests_of_the_modern_era_carry_what_they_need_and_leave_the_rest_as_written
             ),
         ),
         (
+            "tools/list",
             Some(r#"{"_meta":{"traceparent":"00-1-2-00"}}"#),
             RequestOptions { on_progress: OnProgress::Tell, log_level: Some("info"), ..RequestOptions::default() },
             format!(
@@ -263,12 +265,12 @@ fn requests_of_the_modern_era_carry_what_they_need_and_leave_the_rest_as_written
             ..ClientOptions::default()
         }));
         player.play(&modern(""));
-        player.chair.request("tools/call", params, options, player.now_ns).unwrap();
+        player.chair.request(method, params, options, player.now_ns).unwrap();
         let sent = std::iter::from_fn(|| player.chair.poll_output()).find_map(|output| match output {
             Output::Send(message) => Some(message),
             _ => None,
         });
-        let expected = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{expected}}}"#);
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{expected}}}"#);
         assert_eq!(String::from_utf8_lossy(&sent.unwrap()), expected);
     }
 }

@@ -95,10 +95,8 @@ impl Server {
             let reply = ErrorReply::new(INVALID_PARAMS, "`notifications` is no object");
             return self.refuse(Some(raw_id.as_bytes()), &reply, now_ns);
         };
-        // Its id is what tells one subscription from another.
-        let taken = self.subscriptions.values().any(|open| open.raw_id == *raw_id);
-        if taken || SUBSCRIPTIONS <= self.subscriptions.len() {
-            let reply = ErrorReply::new(INTERNAL_ERROR, "too many subscriptions are open, or one with this id");
+        if SUBSCRIPTIONS <= self.subscriptions.len() {
+            let reply = ErrorReply::new(INTERNAL_ERROR, "too many subscriptions are open");
             return self.refuse(Some(raw_id.as_bytes()), &reply, now_ns);
         }
         self.settle(revision);
@@ -109,6 +107,12 @@ impl Server {
         if self.seat.say(acknowledged, now_ns).is_err() {
             let reply = ErrorReply::new(INVALID_PARAMS, "this cannot be subscribed to");
             return self.refuse(Some(raw_id.as_bytes()), &reply, now_ns);
+        }
+        // Its id is what tells one subscription from another: a second one takes the place of the first.
+        let replaced = self.subscriptions.iter().find(|(_, open)| open.raw_id == *raw_id).map(|(at, _)| *at);
+        if let Some(request) = replaced {
+            self.subscriptions.remove(&request);
+            self.seat.push(Output::Withdrawn { request });
         }
         let honoured = Kept(honoured.into());
         let request = heard.row.at;

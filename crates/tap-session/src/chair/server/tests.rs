@@ -283,8 +283,8 @@ fn subscriptions_are_told_what_they_asked_for_until_they_end() {
     };
     let script = [
         listen("1", r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":false}"#),
+        listen("\"1\"", r#"{"toolsListChanged":true}"#),
         listen("\"1\"", r#"{"resourceSubscriptions":["file:///a","file:///b/"]}"#),
-        listen("\"1\"", "{}"),
         listen("3", "[]"),
         "changed tools".into(),
         "changed resources".into(),
@@ -297,7 +297,7 @@ fn subscriptions_are_told_what_they_asked_for_until_they_end() {
         r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.into(),
         "changed tools".into(),
         "unsubscribe 1".into(),
-        "unsubscribe 3".into(),
+        "unsubscribe 5".into(),
         "changed file:///a".into(),
     ];
     check(
@@ -307,9 +307,11 @@ fn subscriptions_are_told_what_they_asked_for_until_they_end() {
         opened 2026-07-28
         <- notifications/subscriptions/acknowledged {"toolsListChanged":true} of 1
         subscribed 1 {"toolsListChanged":true}
+        <- notifications/subscriptions/acknowledged {"toolsListChanged":true} of "1"
+        subscribed 3 {"toolsListChanged":true}
         <- notifications/subscriptions/acknowledged {"resourceSubscriptions":["file:///a","file:///b/"]} of "1"
-        subscribed 3 {"resourceSubscriptions":["file:///a","file:///b/"]}
-        <- "1" error -32603
+        withdrawn 3
+        subscribed 5 {"resourceSubscriptions":["file:///a","file:///b/"]}
         <- 3 error -32602
         <- notifications/tools/list_changed of 1
         misuse: the capability `prompts.listChanged` was not declared
