@@ -1,5 +1,7 @@
 //! Tests of both chairs: talking to each other before a witness, and to peers that say anything.
 
+mod real;
+
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
@@ -21,7 +23,9 @@ struct Witness {
 }
 
 impl Witness {
+    /// Takes a message, with its newline or without.
     fn see(&mut self, side: Side, message: &[u8]) {
+        let message = message.strip_suffix(b"\n").unwrap_or(message);
         self.n_frames += 1;
         let stream = if side == Side::Client { Stream::ToServer } else { Stream::ToClient };
         let (seq, at_ns) = (self.n_frames, self.n_frames * 1_000_000);
