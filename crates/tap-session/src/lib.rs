@@ -3,7 +3,9 @@
 //! May know: frames, envelopes. Must not know: files, clocks, SQLite, how anything is shown. Live tap, import, inspector
 //! and replay all get their meaning from here, so that nobody reads the same bytes in two ways.
 //!
-//! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
+//! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s), then
+//! [`Follower`] (frames to what is true, and which rules were broken). [`Client`] and [`Server`] are the two that take part
+//! themselves, on the same machine.
 
 #[cfg(test)]
 mod captures;

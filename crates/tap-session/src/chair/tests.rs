@@ -248,6 +248,10 @@ fn what_would_break_a_rule_is_not_said_and_changes_nothing() {
             let refused = pair.client.request(method, params, RequestOptions::default(), now_ns);
             assert!(refused.is_err(), "{revision} {method} {params:?}");
         }
+        let handshake = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+        let refused = pair.client.request("initialize", Some(handshake), RequestOptions::default(), now_ns);
+        assert_eq!(refused, Err(Misuse::Reserved { method: "initialize".into() }), "{revision}");
+        assert_eq!(pair.client.open(now_ns), Err(Misuse::AlreadyOpen), "{revision}");
         for result in ["[]", "", "{}}", "7"] {
             assert!(pair.server.answer(request, result, now_ns).is_err(), "{revision} {result}");
         }

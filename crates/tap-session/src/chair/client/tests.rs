@@ -96,6 +96,7 @@ fn silence_leads_to_initialize_and_what_is_no_answer_is_silence() {
         r#"{"jsonrpc":"2.0","id":7,"result":{"supportedVersions":["2026-07-28"]}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#,
         r#"{"level":"info","msg":"ready"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"result":{"supportedVersions":["2026-07-28"]}}"#,
         "[]",
     ] {
         let mut player = Player::new(Client::new(ClientOptions::default()));
@@ -242,11 +243,11 @@ fn requests_of_the_modern_era_carry_what_they_need_and_leave_the_rest_as_written
         (
             "tools/call",
             Some(
-                "{ \"name\":\"t\",\n  \"arguments\" : {\"n\": 1e400, \"big\": 12345678901234567890, \"s\":\"\\ud800\"} }",
+                "{ \"name\":\"t\",\n  \"arguments\" : {\"n\": 1e400,\r\n\"big\": 12345678901234567890, \"s\":\"\\ud800\"} }",
             ),
             RequestOptions::default(),
             format!(
-                r#"{{"name":"t","arguments":{{"n": 1e400, "big": 12345678901234567890, "s":"\ud800"}},"_meta":{{{meta}}}}}"#
+                r#"{{"name":"t","arguments":{{"n": 1e400,  "big": 12345678901234567890, "s":"\ud800"}},"_meta":{{{meta}}}}}"#
             ),
         ),
         (

@@ -151,6 +151,16 @@ fn what_cannot_be_served_is_refused_and_the_session_goes_on() {
 }
 
 #[test]
+fn an_id_that_is_too_long_to_be_sent_back_is_refused() {
+    let id = "x".repeat(5_000);
+    check(
+        Revisions::ALL,
+        &legacy("2025-11-25", &format!(r#"-> {{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#)),
+        &legacy_opened("2025-11-25", "<- null error -32600"),
+    );
+}
+
+#[test]
 fn a_batch_is_served_where_there_are_batches() {
     check(
         Revisions::ALL,

@@ -70,12 +70,13 @@ impl Server {
     }
 
     /// `initialize`: the revision that is asked for, if it can be, and otherwise the newest one.
+    ///
+    /// It is never part of a batch: before it there are none, and after it there is no second one.
     fn handshake(&self, heard: &Heard<'_>) -> Verdict {
         let newest = self.legacy().iter().next_back();
         let asked = heard.param(&["protocolVersion"]).and_then(Node::text);
         match (self.spoken, newest, asked) {
             (Spoken::Legacy { .. }, ..) => refuse(INVALID_REQUEST, "this connection was initialized before"),
-            _ if heard.row.at.member > 0 => refuse(INVALID_REQUEST, "`initialize` may not be in a batch"),
             (Spoken::Modern { .. }, _, asked) | (Spoken::Nothing, None, asked) => {
                 self.unsupported(asked.as_deref().unwrap_or_default())
             }
