@@ -112,6 +112,7 @@ fn everything_server_and_typescript_client() {
         ",
         server_name: "mcp-servers/everything 2.0.0",
         revision: "2025-11-25",
+        breaks: &[],
     });
 }
 
@@ -172,6 +173,7 @@ fn filesystem_server_and_typescript_client() {
         ",
         server_name: "secure-filesystem-server 0.2.0",
         revision: "2025-11-25",
+        breaks: &[],
     });
 }
 
@@ -231,6 +233,7 @@ fn memory_server_and_typescript_client() {
         ",
         server_name: "memory-server 0.6.3",
         revision: "2025-11-25",
+        breaks: &[],
     });
 }
 
@@ -264,6 +267,7 @@ fn python_server_and_typescript_client() {
         ",
         server_name: "tap-test-server 1.0.0",
         revision: "2025-11-25",
+        breaks: &[],
     });
 }
 
@@ -297,6 +301,7 @@ fn python_server_and_python_client_in_the_modern_era() {
         ",
         server_name: "tap-test-server 1.0.0",
         revision: "2026-07-28",
+        breaks: &[],
     });
 }
 
@@ -327,6 +332,7 @@ fn everything_server_and_python_client_that_falls_back_to_a_handshake() {
         ",
         server_name: "mcp-servers/everything 2.0.0",
         revision: "2025-11-25",
+        breaks: &[],
     });
 }
 

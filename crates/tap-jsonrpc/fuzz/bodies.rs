@@ -3,6 +3,9 @@
 //! One module for two users: `fuzz_targets/*.rs` run it for as long as one likes, `tests/it/corpus.rs` runs it over the
 //! corpus and mutations of it in every test run, and `tests/it/property.rs` over generated JSON.
 
+#[path = "bodies/sse.rs"]
+mod sse;
+
 use std::fmt;
 
 use bytes::Bytes;
@@ -13,6 +16,8 @@ use tap_jsonrpc::{
     Captures, Content, EnvelopeError, Kind, LineSplitter, Member, Misfit, Node, Notes, Path, Scanned, Scanner,
     TOKEN_LIMIT_BYTES, Value, decode_string, parts,
 };
+
+pub(crate) use sse::sse;
 
 /// What is watched. Short and long paths, some that begin alike, and one that has a role too.
 pub(crate) static WATCH: &[Path] = &[

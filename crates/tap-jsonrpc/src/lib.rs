@@ -8,7 +8,8 @@
 //! not UTF-8. All of these pass between real peers.
 //!
 //! Start reading at [`Scanner`], then `grammar.rs` (is it JSON), `collect.rs` (where are we in it) and `draft.rs` (what
-//! kind of message is it). Lines are apart, in [`LineSplitter`]; so is [`Node`], with which to look into a body later.
+//! kind of message is it). Lines are apart, in [`LineSplitter`], and so are the events of HTTP in [`SseSplitter`]; so is
+//! [`Node`], with which to look into a body later.
 
 mod collect;
 mod draft;
@@ -19,6 +20,7 @@ mod node;
 mod notes;
 mod run;
 mod scan;
+mod sse;
 mod text;
 mod utf8;
 mod value;
@@ -30,6 +32,7 @@ pub use line::{LineSplitter, Part, Parts, parts};
 pub use node::{Key, Node, NodeKind};
 pub use notes::Notes;
 pub use scan::{Scanner, scan};
+pub use sse::{SSE_EVENT_LIMIT_BYTES, SseEvent, SseSplitter};
 pub use text::decode_string;
 pub use value::{Captures, TOKEN_LIMIT_BYTES, Token, Value};
 pub use watch::Path;

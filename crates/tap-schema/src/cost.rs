@@ -40,7 +40,7 @@ pub(crate) enum Unbounded {
 
 /// What judging `instance` by `plan` costs.
 pub(crate) fn measure(plan: &Plan, instance: &Instance<'_>) -> Result<Cost, Unbounded> {
-    let mut walk = Walk { plan, instance, known: HashMap::new(), n_visits: 0 };
+    let mut walk = Walk { plan, instance, known: HashMap::new(), n_steps: 0 };
     walk.visit(0, instance.root(), 1)
 }
 
@@ -48,25 +48,26 @@ struct Walk<'a> {
     plan: &'a Plan,
     instance: &'a Instance<'a>,
     known: HashMap<(usize, usize), Cost>,
-    n_visits: u64,
+    /// The steps of what was visited, each pair counted once; the walk itself takes about as many.
+    n_steps: u64,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, node: usize, part: usize, depth: usize) -> Result<Cost, Unbounded> {
-        self.n_visits += 1;
-        if MAX_STEPS < self.n_visits {
-            return Err(Unbounded::TooCostly);
-        }
         if MAX_STEPS_DEEP < depth {
             return Err(Unbounded::TooDeep);
         }
         if let Some(&cost) = self.known.get(&(node, part)) {
+            self.step(1)?;
             return if MAX_STEPS_DEEP < depth + cost.depth { Err(Unbounded::TooDeep) } else { Ok(cost) };
         }
         let mut cost = self.own(node, part);
-        let n_before = self.n_visits;
+        self.step(cost.steps)?;
+        let n_before = self.n_steps;
         self.visit_in_place(node, part, depth, &mut cost)?;
-        self.visit_below(node, part, depth, &mut cost)?;
+        if self.plan.nodes[node].has_parts_below {
+            self.visit_below(node, part, depth, &mut cost)?;
+        }
         if self.plan.nodes[node].is_unrolled {
             cost.steps = cost.steps.saturating_add(cost.looking);
         }
@@ -75,7 +76,8 @@ impl Walk<'_> {
         if MAX_STEPS < cost.steps {
             return Err(Unbounded::TooCostly);
         }
-        if n_before < self.n_visits {
+        // Without parts, asking again is cheaper than remembering.
+        if n_before < self.n_steps {
             if MAX_PAIRS <= self.known.len() as u64 {
                 return Err(Unbounded::TooCostly);
             }
@@ -84,24 +86,29 @@ impl Walk<'_> {
         Ok(cost)
     }
 
+    fn step(&mut self, n_steps: u64) -> Result<(), Unbounded> {
+        self.n_steps = self.n_steps.saturating_add(n_steps);
+        if MAX_STEPS < self.n_steps { Err(Unbounded::TooCostly) } else { Ok(()) }
+    }
+
     /// What a subschema costs without its parts.
     fn own(&self, node: usize, part: usize) -> Cost {
         /// An error without what it points to and what it keeps.
         const ERROR_BYTES: u64 = 640;
 
         let node = &self.plan.nodes[node];
-        let part = &self.instance.parts[part];
         let mut steps = 1 + node.n_keywords + node.n_listed;
+        if node.is_unique {
+            steps = steps.saturating_add(self.instance.steps_of_uniqueness(part));
+        }
+        let part = &self.instance.parts[part];
         if let Content::Text(text) = &part.content {
             let n_bytes = text.len() as u64;
-            steps += n_bytes / 16 + node.n_text.saturating_mul(n_bytes + 1);
+            steps = steps.saturating_add(n_bytes / 16 + node.n_text.saturating_mul(n_bytes + 1));
         }
         if node.has_parts_below || self.plan.has_unevaluated {
-            steps += part.n_children + part.n_name_bytes / 16 + node.n_name.saturating_mul(part.n_name_bytes);
-        }
-        if node.is_unique {
-            // Up to 15 items are compared with each other.
-            steps += part.n_steps.saturating_mul(16);
+            let names = node.n_name.saturating_mul(part.n_name_bytes);
+            steps = steps.saturating_add(part.n_children + part.n_name_bytes / 16 + names);
         }
         let places = part.pointer_bytes + 2 * node.pointer_bytes + self.plan.way_bytes;
         let each = ERROR_BYTES + places + node.kept_bytes;

@@ -1,5 +1,8 @@
 //! A value as a list of its parts, so that each has a number.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::Value;
 
 use crate::plan::{size, text_size};
@@ -23,6 +26,8 @@ pub(crate) struct Part<'a> {
     /// How many items, members or names it has, and what the names come to, in bytes.
     pub(crate) n_children: u64,
     pub(crate) n_name_bytes: u64,
+    /// A sum over the names and scalars in it, whatever their order and nesting.
+    mixture: u64,
 }
 
 /// What a part is made of.
@@ -55,14 +60,43 @@ impl<'a> Instance<'a> {
         self.parts.len().saturating_sub(1)
     }
 
+    /// The steps of finding two equal items in an array.
+    ///
+    /// The evaluator compares up to 15 items with each other. It puts more of them into a hash set, with a hash that does
+    /// not see how they are nested, nor the last bits of a large number: `[[],[]]` and `[[[]]]` collide, and are compared.
+    pub(crate) fn steps_of_uniqueness(&self, part: usize) -> u64 {
+        let Content::Array(items) = &self.parts[part].content else {
+            return 0;
+        };
+        let n_steps = self.parts[part].n_steps;
+        if items.len() <= 15 {
+            return n_steps * 16;
+        }
+        let mut alike: HashMap<u64, (u64, u64)> = HashMap::new();
+        for &item in items {
+            let (n_items, largest) = alike.entry(self.parts[item].mixture).or_default();
+            *n_items += 1;
+            *largest = self.parts[item].n_steps.max(*largest);
+        }
+        let compared = alike.values().map(|&(n_items, largest)| (n_items - 1).saturating_mul(n_items) / 2 * largest);
+        compared.fold(n_steps * 4, u64::saturating_add)
+    }
+
     fn add(&mut self, value: &'a Value, pointer_bytes: u64) -> usize {
+        let mut mixture = 0_u64;
         let (content, n_steps, bytes) = match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {
                 let (n_steps, bytes) = size(value);
+                mixture = match value.as_f64() {
+                    // As the evaluator compares them, -0.0 is 0.
+                    Some(number) => hash(&(number + 0.0).to_bits()),
+                    None => hash(&value.as_bool()),
+                };
                 (Content::Plain, n_steps, bytes)
             }
             Value::String(text) => {
                 let (n_steps, bytes) = text_size(text);
+                mixture = hash(text);
                 (Content::Text(text), n_steps, bytes)
             }
             Value::Array(items) => {
@@ -84,20 +118,28 @@ impl<'a> Instance<'a> {
                 (Content::Object(parts), n_steps, bytes)
             }
         };
-        let (n_children, n_name_bytes) = match &content {
-            Content::Plain | Content::Text(_) => (0, 0),
-            Content::Array(items) => (items.len(), 0),
-            Content::Object(members) => (members.len(), members.iter().map(|member| member.name.len() + 1).sum()),
-        };
-        let (n_children, n_name_bytes) = (n_children as u64, n_name_bytes as u64);
-        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children, n_name_bytes });
+        let (mut n_children, mut n_name_bytes) = (0, 0);
+        match &content {
+            Content::Plain | Content::Text(_) => {}
+            Content::Array(items) => {
+                n_children = items.len() as u64;
+                mixture = items.iter().fold(0, |sum, &item| sum.wrapping_add(self.parts[item].mixture));
+            }
+            Content::Object(members) => {
+                n_children = members.len() as u64;
+                n_name_bytes = members.iter().map(|member| member.name.len() as u64 + 1).sum();
+                let parts = members.iter().flat_map(|member| [member.name_part, member.value]);
+                mixture = parts.fold(0, |sum, part| sum.wrapping_add(self.parts[part].mixture));
+            }
+        }
+        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children, n_name_bytes, mixture });
         self.parts.len() - 1
     }
 
     fn add_name(&mut self, name: &'a str, pointer_bytes: u64) -> usize {
         let (n_steps, bytes) = text_size(name);
-        let content = Content::Text(name);
-        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children: 0, n_name_bytes: 0 });
+        let (content, mixture) = (Content::Text(name), hash(name));
+        self.parts.push(Part { content, n_steps, bytes, pointer_bytes, n_children: 0, n_name_bytes: 0, mixture });
         self.parts.len() - 1
     }
 
@@ -107,4 +149,10 @@ impl<'a> Instance<'a> {
             (n_steps + self.parts[part].n_steps, bytes + self.parts[part].bytes)
         })
     }
+}
+
+fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

@@ -16,8 +16,8 @@
 //! - The last of several members with one name counts.
 //!
 //! The evaluation itself is the `jsonschema` crate's. It follows references without counting, so that 1,500 bytes of
-//! schema can ask for 2^40 steps or all memory; that is why an [outline](outline) of every schema is kept here, and why
-//! each value is first walked over it (`cost.rs`) to know what the evaluation can come to.
+//! schema can ask for 2^40 steps or all memory; that is why an outline of every schema is kept here, and why each value is
+//! first walked over it to know what the evaluation can come to.
 //!
 //! Start reading at [`Schema`], then `outline.rs` (what applies where), `bounds.rs` (what is refused at once) and
 //! `cost.rs` (what a value would cost).
@@ -39,9 +39,9 @@ mod verdict;
 
 pub use error::SchemaError;
 pub use limit::{
-    MAX_DEPTH, MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_LEVELS, MAX_LOCATION_BYTES, MAX_MESSAGE_BYTES, MAX_PAIRS,
-    MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS, MAX_SCHEMA_BYTES, MAX_STEPS, MAX_STEPS_DEEP,
-    MAX_UNROLLED, MAX_UNROLLED_TOTAL, MAX_VIOLATIONS,
+    MAX_COMPILE_STEPS, MAX_DEPTH, MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_LEVELS, MAX_LOCATION_BYTES,
+    MAX_MESSAGE_BYTES, MAX_PAIRS, MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS, MAX_SCHEMA_BYTES,
+    MAX_STEPS, MAX_STEPS_DEEP, MAX_UNROLLED, MAX_UNROLLED_TOTAL, MAX_VIOLATIONS,
 };
 pub use schema::Schema;
 pub use verdict::{Checked, NotChecked, Violation};

@@ -22,10 +22,10 @@ pub const MAX_LEVELS: usize = 48;
 pub const MAX_STEPS_DEEP: usize = 160;
 
 /// The most steps that one evaluation may take: a step is one keyword applied to one value, some 50 nanoseconds.
-pub const MAX_STEPS: u64 = 4_000_000;
+pub const MAX_STEPS: u64 = 2_000_000;
 
 /// The most pairs of a subschema and a part of the value that are looked at to count the steps.
-pub const MAX_PAIRS: u64 = 1_000_000;
+pub const MAX_PAIRS: u64 = 250_000;
 
 /// The most memory that the errors of one evaluation may take, in bytes. Past it, fewer violations are told.
 pub const MAX_ERROR_BYTES: u64 = 16 * 1024 * 1024;
@@ -46,6 +46,9 @@ pub const MAX_UNROLLED: u64 = 512;
 
 /// The sum of what [`MAX_UNROLLED`] bounds, over a whole schema.
 pub const MAX_UNROLLED_TOTAL: u64 = 4096;
+
+/// The most steps that compiling a schema may take where the evaluator compares all with all, some 10 nanoseconds each.
+pub const MAX_COMPILE_STEPS: u64 = 10_000_000;
 
 /// How many different patterns a schema may have.
 pub const MAX_PATTERNS: usize = 128;

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{Draft, PatternOptions, Regex};
+use jsonschema::{Draft, PatternCache, PatternOptions, Regex, ValidationOptions};
 use serde_json::Value;
 
 use crate::error::{SchemaError, shorten};
 use crate::keyword::How;
-use crate::limit::{MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS};
+use crate::limit::{MAX_COMPILE_STEPS, MAX_PATTERN_BYTES, MAX_PATTERN_TOTAL_BYTES, MAX_PATTERNS};
 use crate::outline::{Outline, Subschema};
 
-/// The longest pattern that is compiled, in bytes of its text, and how many groups it may open: parsers of patterns
-/// call themselves for each.
+/// The longest pattern that is compiled, in bytes of its text.
 const MAX_TEXT_BYTES: usize = 4096;
-const MAX_GROUPS: usize = 100;
+
+/// How deep groups and repetitions may lie in each other. Each takes 12 KiB of stack to compile, unoptimized.
+const MAX_NESTING: usize = 20;
 
 /// The memory for the states that matching one pattern may remember, in bytes. It can do with less, slower.
 const STATES_BYTES: usize = 256 * 1024;
@@ -24,6 +25,8 @@ pub(crate) struct Patterns<'a> {
     /// The memory of those that are matched, in bytes; `None` for those that are left out.
     bytes: HashMap<&'a str, Option<usize>>,
     total_bytes: usize,
+    /// Those that are matched, compiled where the stack is still empty.
+    compiled: PatternCache,
 }
 
 impl<'a> Patterns<'a> {
@@ -40,6 +43,7 @@ impl<'a> Patterns<'a> {
             }
         }
         patterns.refuse_decisive(outline)?;
+        patterns.refuse_costly(outline)?;
         Ok(patterns)
     }
 
@@ -64,6 +68,11 @@ impl<'a> Patterns<'a> {
         }
     }
 
+    /// What to compile a schema with that has no other patterns than the matched ones.
+    pub(crate) fn options(&self) -> ValidationOptions<'static> {
+        options(MAX_PATTERN_BYTES).with_pattern_cache(self.compiled.clone())
+    }
+
     fn add(&mut self, pattern: &'a str) -> Result<(), SchemaError> {
         if self.bytes.contains_key(pattern) {
             return Ok(());
@@ -72,9 +81,22 @@ impl<'a> Patterns<'a> {
             return Err(SchemaError::TooCostly);
         }
         let bytes = measure(pattern).filter(|bytes| self.total_bytes + bytes <= MAX_PATTERN_TOTAL_BYTES);
+        let bytes = bytes.filter(|_| is_compiled(pattern, self.options()));
         self.total_bytes += bytes.unwrap_or(0);
         self.bytes.insert(pattern, bytes);
         Ok(())
+    }
+
+    /// Refuses many properties beside many patterns, which are matched with each other when a schema is compiled.
+    fn refuse_costly(&self, outline: &Outline<'_>) -> Result<(), SchemaError> {
+        let steps = |subschema: &Subschema<'_>| {
+            let named = |how| subschema.parts.iter().filter(move |part| part.how == how).map(|part| part.name);
+            let n_bytes: u64 = named(How::Property).map(|name| name.len() as u64 + 1).sum();
+            let n_steps: u64 = named(How::PatternProperty).map(|pattern| self.steps_a_byte(pattern)).sum();
+            n_bytes.saturating_mul(n_steps)
+        };
+        let n_steps = outline.subschemas.iter().map(steps).fold(0, u64::saturating_add);
+        if MAX_COMPILE_STEPS < n_steps { Err(SchemaError::TooCostly) } else { Ok(()) }
     }
 
     /// Refuses an ignored pattern where accepting every text could make the whole invalid.
@@ -112,9 +134,14 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// The engine that all patterns are matched with: linear in the text, and bounded in memory.
-pub(crate) fn engine(size_bytes: usize) -> PatternOptions<Regex> {
-    PatternOptions::regex().size_limit(size_bytes).dfa_size_limit(STATES_BYTES)
+/// Options for an engine that is linear in the text, and bounded in memory.
+fn options(size_bytes: usize) -> ValidationOptions<'static> {
+    let engine: PatternOptions<Regex> = PatternOptions::regex().size_limit(size_bytes).dfa_size_limit(STATES_BYTES);
+    jsonschema::options().offline().should_validate_formats(false).with_pattern_options(engine)
+}
+
+fn is_compiled(pattern: &str, options: ValidationOptions<'static>) -> bool {
+    options.with_draft(Draft::Draft202012).build(&serde_json::json!({ "pattern": pattern })).is_ok()
 }
 
 /// `pattern`, and the names in `patternProperties`.
@@ -127,15 +154,56 @@ fn patterns_of<'a>(subschema: &Subschema<'a>) -> impl Iterator<Item = &'a str> {
 
 /// The memory that a pattern needs, to a factor of two; `None` when it cannot be compiled.
 fn measure(pattern: &str) -> Option<usize> {
-    if MAX_TEXT_BYTES < pattern.len() || MAX_GROUPS < pattern.matches(['(', '[']).count() {
+    if MAX_TEXT_BYTES < pattern.len() || MAX_NESTING < nesting(pattern) {
         return None;
     }
-    let schema = serde_json::json!({ "pattern": pattern });
-    let is_enough = |size_bytes: &usize| {
-        let options = jsonschema::options().with_draft(Draft::Draft202012).offline();
-        options.with_pattern_options(engine(*size_bytes)).build(&schema).is_ok()
-    };
     std::iter::successors(Some(1024), |size_bytes| Some(size_bytes * 2))
         .take_while(|&size_bytes| size_bytes <= MAX_PATTERN_BYTES)
-        .find(is_enough)
+        .find(|&size_bytes| is_compiled(pattern, options(size_bytes)))
+}
+
+/// How deep groups lie in each other, and how many repetitions follow each other, at most.
+fn nesting(pattern: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_a_row, mut longest) = (0_usize, 0);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        in_a_row = match character {
+            '*' | '+' | '?' | '}' => in_a_row + 1,
+            // What is repeated how often: `{2,3}`.
+            '{' | ',' | '0'..='9' => in_a_row,
+            _ => 0,
+        };
+        match character {
+            '\\' => drop(characters.next()),
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+        longest = longest.max(in_a_row);
+    }
+    deepest + longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nesting_counts_groups_and_repetitions() {
+        for (pattern, expected) in [
+            ("", 0),
+            ("a|b", 0),
+            ("a*", 1),
+            ("(a)(b)", 1),
+            ("((a)*b)", 3),
+            (r"\(\(", 0),
+            ("a{2}{3}{4}", 3),
+            ("a**?+", 4),
+            ("(a{1,2}b{3}){4}", 2),
+        ] {
+            assert_eq!(nesting(pattern), expected, "pattern: {pattern}");
+        }
+    }
 }

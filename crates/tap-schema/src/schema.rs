@@ -11,9 +11,9 @@ use crate::bounds;
 use crate::cost::{self, Cost, Unbounded};
 use crate::error::{SchemaError, shorten};
 use crate::instance::Instance;
-use crate::limit::{MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_PATTERN_BYTES, MAX_SCHEMA_BYTES, MAX_STEPS};
+use crate::limit::{MAX_ERROR_BYTES, MAX_INSTANCE_BYTES, MAX_SCHEMA_BYTES, MAX_STEPS};
 use crate::outline::Outline;
-use crate::pattern::{self, Patterns};
+use crate::pattern::Patterns;
 use crate::plan::Plan;
 use crate::read::{Unread, read_exactly, read_roughly};
 use crate::rewrite::rewrite;
@@ -54,7 +54,7 @@ impl Schema {
             Unread::NumberOutOfRange | Unread::NotJson => SchemaError::NotJson,
         })?;
         let dialect = dialect(&value)?;
-        // No panic of the evaluator is known. It is large, though, and what it reads comes from anybody.
+        // The evaluator is large, has panicked before, and what it reads comes from anybody.
         catch_unwind(AssertUnwindSafe(|| compile(&value, dialect))).unwrap_or(Err(SchemaError::Failed))
     }
 
@@ -92,7 +92,19 @@ impl Schema {
         if self.validator.is_valid(value) {
             return Checked::Valid;
         }
-        let mut violations = if MAX_STEPS < cost.telling {
+        // jsonschema 0.61 has a schema whose verdict it knows, and whose errors it panics about ("pending schema target
+        // dropped"); that is no reason to be silent about the verdict.
+        let told = catch_unwind(AssertUnwindSafe(|| self.tell(value, cost)));
+        let mut violations = told.unwrap_or_default();
+        if violations.is_empty() {
+            violations.push(Violation::unknown());
+        }
+        Checked::Invalid(violations)
+    }
+
+    /// Why a value is not valid, as far as that can be told.
+    fn tell(&self, value: &Value, cost: Cost) -> Vec<Violation> {
+        if MAX_STEPS < cost.telling {
             Vec::new()
         } else if cost.errors <= MAX_ERROR_BYTES {
             violations(self.validator.iter_errors(value))
@@ -100,11 +112,7 @@ impl Schema {
             violations(self.validator.validate(value).err().into_iter())
         } else {
             Vec::new()
-        };
-        if violations.is_empty() {
-            violations.push(Violation::unknown());
         }
-        Checked::Invalid(violations)
     }
 }
 
@@ -130,31 +138,18 @@ fn compile(schema: &Value, dialect: Draft) -> Result<Schema, SchemaError> {
     let patterns = Patterns::new(&outline)?;
     let rewritten = rewrite(&outline, &patterns);
     check_by_meta_schema(&rewritten, dialect)?;
-    let validator = jsonschema::options()
-        .with_draft(dialect)
-        .offline()
-        .should_validate_formats(false)
-        .with_pattern_options(pattern::engine(MAX_PATTERN_BYTES))
-        .build(&rewritten)
-        .map_err(|error| refusal(&error))?;
+    let validator = patterns.options().with_draft(dialect).build(&rewritten).map_err(|error| refusal(&error))?;
     Ok(Schema { validator, plan: Plan::new(&outline, &patterns), ignored_patterns: patterns.ignored() })
 }
 
 /// Whether a schema is valid by the meta-schema of its dialect.
 fn check_by_meta_schema(schema: &Value, dialect: Draft) -> Result<(), SchemaError> {
-    let (is_valid, validate): (fn(&Value) -> bool, fn(&Value) -> Result<(), ValidationError<'_>>) = match dialect {
-        Draft::Draft4 => (jsonschema::draft4::meta::is_valid, jsonschema::draft4::meta::validate),
-        Draft::Draft6 => (jsonschema::draft6::meta::is_valid, jsonschema::draft6::meta::validate),
-        Draft::Draft7 => (jsonschema::draft7::meta::is_valid, jsonschema::draft7::meta::validate),
-        Draft::Draft201909 => (jsonschema::draft201909::meta::is_valid, jsonschema::draft201909::meta::validate),
-        _ => (jsonschema::draft202012::meta::is_valid, jsonschema::draft202012::meta::validate),
-    };
-    if schema.is_boolean() || is_valid(schema) {
+    if schema.is_boolean() || is_valid_by_meta_schema(schema, dialect) {
         return Ok(());
     }
     // An error may hold a copy of each subschema around the place that it is about.
     let (_, bytes) = crate::plan::size(schema);
-    let error = if bytes <= MAX_ERROR_BYTES / 16 { validate(schema).err() } else { None };
+    let error = if bytes <= MAX_ERROR_BYTES / 16 { error_by_meta_schema(schema, dialect) } else { None };
     let message = error.map_or_else(
         || "not valid by the meta-schema of its dialect".to_owned(),
         |error| match error.instance_path().as_str() {
@@ -163,6 +158,27 @@ fn check_by_meta_schema(schema: &Value, dialect: Draft) -> Result<(), SchemaErro
         },
     );
     Err(SchemaError::NotASchema { message })
+}
+
+fn is_valid_by_meta_schema(schema: &Value, dialect: Draft) -> bool {
+    match dialect {
+        Draft::Draft4 => jsonschema::draft4::meta::is_valid(schema),
+        Draft::Draft6 => jsonschema::draft6::meta::is_valid(schema),
+        Draft::Draft7 => jsonschema::draft7::meta::is_valid(schema),
+        Draft::Draft201909 => jsonschema::draft201909::meta::is_valid(schema),
+        _ => jsonschema::draft202012::meta::is_valid(schema),
+    }
+}
+
+fn error_by_meta_schema(schema: &Value, dialect: Draft) -> Option<ValidationError<'_>> {
+    match dialect {
+        Draft::Draft4 => jsonschema::draft4::meta::validate(schema),
+        Draft::Draft6 => jsonschema::draft6::meta::validate(schema),
+        Draft::Draft7 => jsonschema::draft7::meta::validate(schema),
+        Draft::Draft201909 => jsonschema::draft201909::meta::validate(schema),
+        _ => jsonschema::draft202012::meta::validate(schema),
+    }
+    .err()
 }
 
 /// Why the evaluator does not compile a schema that its meta-schema allows.

@@ -3,6 +3,8 @@
 //! A small message, in both eras, beside what its scan alone costs; large messages of rising size; checkpoints and going to
 //! any point of a million messages; memory by the length of a session. Times are of this machine; the ratios matter.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+
 use std::convert::Infallible;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -106,10 +108,10 @@ fn frame(seq: u64, modern: bool) -> Frame {
         (2, false) => r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#.into(),
         (3, false) => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
         (1..=3, true) => r#"!"#.into(),
-        _ if seq % 2 == 0 && modern => format!(
+        _ if seq.is_multiple_of(2) && modern => format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"read_file","arguments":{{"path":"/src/file_{id:06}.rs"}},{META}}}}}"#
         ),
-        _ if seq % 2 == 0 => format!(
+        _ if seq.is_multiple_of(2) => format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"read_file","arguments":{{"path":"/home/user/project/src/file_{id:06}.rs"}},"_meta":{{"progressToken":{id}}}}}}}"#
         ),
         _ if modern => format!(
@@ -121,7 +123,7 @@ fn frame(seq: u64, modern: bool) -> Frame {
     };
     let stream = if text == "!" {
         Stream::Stderr
-    } else if seq % 2 == 0 && seq > 2 || seq == 1 || seq == 3 {
+    } else if seq.is_multiple_of(2) && seq > 2 || seq == 1 || seq == 3 {
         Stream::ToServer
     } else {
         Stream::ToClient

@@ -1,10 +1,12 @@
 //! The follower: frames in, what they meant out. The one entry for whoever wants to know more than rows.
 
-use tap_frame::{Channel, Frame, Origin};
-use tap_jsonrpc::{Scanned, Scanner, scan};
+use tap_frame::{Channel, Direction, Frame, Origin};
+use tap_jsonrpc::{RawId, Scanned, Scanner, scan};
+use tap_protocol::Side;
 
 use crate::machine::{Found, Link, Machine};
 use crate::observer::{Event, Observer, Stamp, WATCHES};
+use crate::row::At;
 use crate::rule::Finding;
 use crate::state::SessionState;
 
@@ -65,6 +67,11 @@ impl Follower {
         follower
     }
 
+    /// Follows a session whose messages are bodies and events of HTTP, not lines.
+    pub(crate) fn of_bodies() -> Self {
+        Self { observer: Observer::default(), machine: Machine::of_bodies() }
+    }
+
     /// What is true now.
     #[must_use]
     pub fn state(&self) -> &SessionState {
@@ -98,6 +105,29 @@ impl Follower {
             Found { findings: std::mem::take(&mut meaning.findings), links: std::mem::take(&mut meaning.links) };
         self.machine.step(&stamp, frame, &scanned.content, rows, &mut found);
         (meaning.findings, meaning.links) = (found.findings, found.links);
+    }
+
+    pub(crate) fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.machine.state
+    }
+
+    /// Takes part of what is counted: findings of whoever carries the messages.
+    pub(crate) fn count(&mut self, findings: &[Finding]) {
+        self.machine.count(findings);
+    }
+
+    /// Says that a request of the client will not be answered, if it waits for that: what carried it ended at `ended`, by
+    /// that side. Where it was cut off by the client, that is its cancellation.
+    pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, ended: At, by: Side) {
+        self.observer.forget(scope, Direction::ToServer, raw_id, at);
+        self.machine.drop_call(scope, raw_id, at, Some((ended, by)));
+    }
+
+    /// Says that a request of the client was not let in: it was no part of the session, and its id is still free.
+    pub(crate) fn refuse(&mut self, scope: u64, raw_id: &RawId, at: At) {
+        self.observer.forget(scope, Direction::ToServer, raw_id, at);
+        self.machine.drop_call(scope, raw_id, at, None);
+        self.machine.state.used_ids[Side::Client as usize].remove(raw_id);
     }
 
     /// Says that no frame will follow: what is missing is missing now.

@@ -13,6 +13,7 @@ mod chair;
 mod cut;
 mod follow;
 mod gather;
+mod http;
 mod machine;
 mod observer;
 mod row;
@@ -32,6 +33,10 @@ pub use chair::{
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
+pub use http::{
+    HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEnd, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest,
+    HttpSession, HttpSessionKind, HttpSessionNumber,
+};
 pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};
 pub use machine::modern::{Filter, Modern, Round, Subscription, SubscriptionEnd};
 pub use machine::progress::logging::Logging;

@@ -51,6 +51,8 @@ pub enum LinkKind {
     Task,
     /// A list that was asked for because it changed; the notification is named.
     ListedAgain,
+    /// An event of HTTP that was sent again; the first time is named. The second is no message.
+    Redelivered,
 }
 
 /// That one message belongs to another.
@@ -145,7 +147,10 @@ pub(crate) struct Out<'a> {
     n_findings: usize,
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    pub(crate) fn new(found: &'a mut Found, whole: bool) -> Self {
+        Self { findings: &mut found.findings, links: &mut found.links, whole, n_findings: 0 }
+    }
     /// Says that a message broke a rule, if the rule holds in its revision. What is given back can be changed: who broke
     /// it, which messages show it too, a milder severity.
     pub(crate) fn find(
@@ -278,7 +283,35 @@ impl Machine {
         self.count(&found.findings[before..]);
     }
 
-    fn count(&mut self, findings: &[Finding]) {
+    /// The machine of a session over HTTP.
+    pub(crate) fn of_bodies() -> Self {
+        let mut machine = Self::default();
+        machine.framing.of_bodies = true;
+        machine
+    }
+
+    /// Takes a request of the client out of those in flight, although it was not answered. `ended` is where and by whom;
+    /// without it the request was never let in.
+    pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, ended: Option<(At, Side)>) {
+        let state = &mut self.state;
+        let Some(mut call) = state.close_call(scope, Direction::ToServer, raw_id, at) else {
+            return;
+        };
+        progress::dropped(state, &call);
+        let (ended_at, by) = ended.unwrap_or((at, Side::Server));
+        modern::dropped(state, &call, ended_at, by);
+        let Some((ended_at, by)) = ended else {
+            return;
+        };
+        let this = Arc::make_mut(&mut call);
+        if by == Side::Client {
+            this.cancelled = this.cancelled.or(Some(ended_at));
+        }
+        this.params = None;
+        state.remember(call);
+    }
+
+    pub(crate) fn count(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.state.totals.n_findings[finding.severity as usize] += 1;
         }
@@ -341,7 +374,6 @@ fn one(
             tasks::notification(state, &seen, out);
             modern::notification(state, &seen, out);
             lists::notification(state, &seen, out);
-            features::notification(state, &seen, out);
             schema::notification(&seen, out);
         }
         (_, Some(call)) => {

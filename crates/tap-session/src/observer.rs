@@ -297,6 +297,20 @@ impl Observer {
         }
     }
 
+    /// Waits no longer for an answer to this request.
+    pub(crate) fn forget(&mut self, scope: u64, direction: Direction, raw_id: &RawId, at: At) {
+        let key = (scope, direction, raw_id.clone());
+        let Some(queue) = self.waiting.get_mut(&key) else {
+            return;
+        };
+        let before = queue.len();
+        queue.retain(|request| request.at != at);
+        self.n_waiting -= before - queue.len();
+        if queue.is_empty() {
+            self.waiting.remove(&key);
+        }
+    }
+
     fn take_waiting(&mut self, scope: u64, direction: Direction, raw_id: &RawId) -> Option<WaitingRequest> {
         let key = (scope, direction, raw_id.clone());
         let queue = self.waiting.get_mut(&key)?;

@@ -44,6 +44,14 @@ impl fmt::Display for Severity {
 /// rule and that do not; the tests run both. A first line `# 2025-11-25` stands for a handshake of that revision in which
 /// both sides declare everything; for 2026-07-28 it says only which era is meant. `META` stands for the `_meta` that a
 /// request of 2026-07-28 needs, and `TASKS_META` for that of a client that takes tasks.
+///
+/// A first line `# http` makes it a script of HTTP. `>>` is a line of a request and `<<` one of its answer: request line
+/// or status, header fields, an empty line, the body. What is always the same may be left out: a body alone is posted to
+/// `/mcp` with the headers that it needs, or comes with status 200; `>> -Accept` leaves a header out; what asks for
+/// nothing and has no answer here was answered with 202. A word behind the arrow (`>>a`) names an exchange beside the
+/// others; it ends with `<|a`, is cut off by the server with `<!a`, or by the client with `>|a`. `# http 2025-11-25`
+/// stands for the handshake of a session with the id `s1` (for 2024-11-05: on the event stream `sse`), whose headers the
+/// following requests have; `++ 500` lets so many milliseconds pass.
 #[derive(Debug)]
 pub struct Rule {
     /// Never changes its meaning: `RPC-002`.

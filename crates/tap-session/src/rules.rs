@@ -4,9 +4,29 @@
 //! (and `http`), where each rule is named at the place that finds it broken.
 
 macro_rules! rules {
-    ($list:ident: $($name:ident { $($field:ident: $value:expr),* $(,)? })*) => {
-        $(pub(crate) static $name: crate::rule::Rule =
-            crate::rule::Rule { $($field: $value,)* ..crate::rules::UNNAMED };)*
+    ($list:ident: $($name:ident {
+        id: $id:expr,
+        name: $word:expr,
+        severities: $severities:expr,
+        section: $section:expr,
+        title: $title:expr,
+        advice: $advice:expr,
+        wrong: $wrong:expr,
+        right: $right:expr
+        $(, needs_whole: $needs_whole:expr)?
+        $(,)?
+    })*) => {
+        $(pub(crate) static $name: crate::rule::Rule = crate::rule::Rule {
+            id: $id,
+            name: $word,
+            severities: $severities,
+            section: $section,
+            title: $title,
+            advice: $advice,
+            wrong: $wrong,
+            right: $right,
+            needs_whole: false $(|| $needs_whole)?,
+        };)*
         /// The rules of this file.
         pub(crate) static $list: &[&crate::rule::Rule] = &[$(&$name),*];
     };
@@ -15,6 +35,7 @@ macro_rules! rules {
 pub(crate) mod features;
 pub(crate) mod framing;
 pub(crate) mod http;
+pub(crate) mod http_modern;
 pub(crate) mod lifecycle;
 pub(crate) mod modern;
 pub(crate) mod modern_meta;
@@ -26,19 +47,6 @@ pub(crate) mod tasks;
 use tap_protocol::{Revision, Revisions};
 
 use crate::rule::{Rule, Severity};
-
-/// What a row of the table need not say.
-const UNNAMED: Rule = Rule {
-    id: "",
-    name: "",
-    severities: &[],
-    section: "",
-    title: "",
-    advice: "",
-    wrong: "",
-    right: "",
-    needs_whole: false,
-};
 
 // Short names for the tables below.
 const ALL: Revisions = Revisions::ALL;
@@ -69,6 +77,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         modern_subscriptions::SUBSCRIPTIONS,
         modern_meta::META_AND_CACHING,
         http::HTTP,
+        http_modern::HTTP_MODERN,
     ]
     .into_iter()
     .flatten()

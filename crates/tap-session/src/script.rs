@@ -1,4 +1,6 @@
-//! Scripts: traffic as text, for the tests of rules and of the machine.
+//! Scripts: traffic as text, for the tests of rules and of the machine. `script/http.rs` has those of HTTP.
+
+pub(crate) mod http;
 
 use bytes::Bytes;
 use tap_frame::{Frame, Origin, Stream};
@@ -109,12 +111,22 @@ pub(crate) fn told(finding: &Finding) -> String {
     format!("{}{member} {} {severity} by {by}: {detail}", at.seq, rule.id)
 }
 
+/// All findings of a script, of lines or of HTTP.
+#[track_caller]
+pub(crate) fn found(script: &str) -> Vec<Finding> {
+    if http::is_http(script) {
+        let player = http::play(script);
+        return player.meanings.into_iter().flat_map(|this| this.meaning.findings).collect();
+    }
+    run(script).1.findings
+}
+
 /// The findings of a script, a line each, in the order of the messages.
 #[track_caller]
 pub(crate) fn findings(script: &str) -> Vec<String> {
-    let (_, mut meaning) = run(script);
-    meaning.findings.sort_by_key(|finding| finding.at);
-    meaning.findings.iter().map(told).collect()
+    let mut findings = found(script);
+    findings.sort_by_key(|finding| finding.at);
+    findings.iter().map(told).collect()
 }
 
 /// A script against the findings that it must give, a line each.

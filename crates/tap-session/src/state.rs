@@ -241,6 +241,37 @@ impl UsedIds {
         }
     }
 
+    /// Takes out an id that was not used after all.
+    pub(crate) fn remove(&mut self, raw_id: &RawId) {
+        let Some(number) = whole_number(raw_id) else {
+            self.others.remove(raw_id);
+            return;
+        };
+        // What is left of a run after the number stays apart from what is before it.
+        let (run, is_newest) = match self.newest {
+            Some((first, last)) if first <= number && number <= last => ((first, last), true),
+            _ => match self.runs.range(..=number).next_back() {
+                Some((first, last)) if number <= *last => ((*first, *last), false),
+                _ => return,
+            },
+        };
+        if is_newest {
+            self.newest = None;
+        } else {
+            self.runs.remove(&run.0);
+        }
+        let before = (run.0 < number).then_some((run.0, number - 1));
+        let after = (number < run.1).then_some((number + 1, run.1));
+        for (first, last) in [before, after].into_iter().flatten() {
+            // The client goes on where it was refused.
+            if is_newest && last == number - 1 {
+                self.newest = Some((first, last));
+            } else {
+                self.runs.insert(first, last);
+            }
+        }
+    }
+
     /// Whether the id was used.
     #[must_use]
     pub fn contains(&self, raw_id: &RawId) -> bool {
@@ -357,6 +388,8 @@ pub struct SessionState {
     pub totals: Totals,
     /// Whether the recording begins with the session and has no gap so far.
     pub whole: bool,
+    /// Whether a stream of it was resumed (HTTP, legacy era), so that messages may come twice.
+    pub resumed: bool,
     pub(crate) in_flight: InFlight,
     pub(crate) n_in_flight: usize,
     /// By direction of the request and token.
@@ -368,6 +401,8 @@ pub struct SessionState {
     pub(crate) early_progress: Vector<EarlyProgress>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
+    /// `notifications/initialized` came before `initialize` was answered.
+    pub(crate) initialized_early: bool,
     /// Findings of these rules that are told once a session were told.
     pub(crate) told_once: HashSet<&'static str>,
 }
@@ -394,6 +429,7 @@ impl Default for SessionState {
             used_ids: [UsedIds::default(), UsedIds::default()],
             totals: Totals::default(),
             whole: true,
+            resumed: false,
             in_flight: HashMap::new(),
             n_in_flight: 0,
             tokens: HashMap::new(),
@@ -401,6 +437,7 @@ impl Default for SessionState {
             used_tokens: [UsedIds::default(), UsedIds::default()],
             early_progress: Vector::new(),
             client_asked: false,
+            initialized_early: false,
             told_once: HashSet::new(),
         }
     }
@@ -472,8 +509,12 @@ impl SessionState {
 
     /// Changes a call in flight, if it is there.
     pub(crate) fn change_call(&mut self, call: &Call, change: impl FnOnce(&mut Call)) {
-        let key = (call.scope, call.direction, call.raw_id.clone());
-        let found = self.in_flight.get_mut(&key).and_then(|calls| calls.iter_mut().find(|this| this.at == call.at));
+        self.change_call_at(&(call.scope, call.direction, call.raw_id.clone()), call.at, change);
+    }
+
+    /// The same by where it is. Nobody else need hold the call then, which makes it cheaper.
+    pub(crate) fn change_call_at(&mut self, key: &(u64, Direction, RawId), at: At, change: impl FnOnce(&mut Call)) {
+        let found = self.in_flight.get_mut(key).and_then(|calls| calls.iter_mut().find(|this| this.at == at));
         if let Some(this) = found {
             change(Arc::make_mut(this));
         }

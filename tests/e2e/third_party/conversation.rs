@@ -30,6 +30,9 @@ pub(super) struct Conversation<'a> {
     pub(super) calls: &'a str,
     pub(super) server_name: &'a str,
     pub(super) revision: &'a str,
+    /// The rules that a peer really breaks badly in it, each with the method of the message that shows it. None but these
+    /// may be found.
+    pub(super) breaks: &'a [(&'a str, &'a str)],
 }
 
 /// Has the conversation three times and compares.
@@ -103,6 +106,24 @@ impl Conversation<'_> {
         ] {
             assert_eq!(session[key], expected, "{key} in {session}");
         }
+        self.check_findings();
+    }
+
+    /// Checks what `check` finds badly broken in the newest session.
+    #[track_caller]
+    fn check_findings(&self) {
+        let output = talk(self.scratch.tap(["check", "--json"]), b"");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let found: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let methods = self.scratch.json(&["log", "--frames", "--json"]);
+        let method =
+            |seq: &Value| methods.iter().find(|row| row["seq"] == *seq).map_or(&Value::Null, |row| &row["method"]);
+        let broken: Vec<(&str, &str)> = found
+            .iter()
+            .map(|finding| (finding["rule"].as_str().unwrap(), method(&finding["seq"]).as_str().unwrap_or_default()))
+            .collect();
+        assert_eq!(broken, self.breaks, "{text}");
+        assert_eq!(output.status.code(), Some(i32::from(!broken.is_empty())));
     }
 }
 

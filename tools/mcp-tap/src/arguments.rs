@@ -277,8 +277,8 @@ pub(crate) struct Explain {
 fn parse_rule(name: &str) -> Result<&'static Rule, String> {
     let names = || tap_session::rules().flat_map(|rule| [rule.id, rule.name]);
     tap_session::rule(name).ok_or_else(|| {
-        let likeness = |known: &&str| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()) * 1e6) as u64;
-        let near = names().max_by_key(likeness).unwrap_or_default();
+        let difference = |known: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+        let near = names().min_by_key(difference).unwrap_or_default();
         format!("there is no such rule; did you mean {near}? `mcp-tap explain` lists them")
     })
 }

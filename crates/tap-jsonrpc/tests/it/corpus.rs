@@ -11,7 +11,7 @@ use crate::bodies;
 const MUTATION_TIME: Duration = Duration::from_secs(2);
 
 /// What mutations put in, beside bytes of other seeds.
-const WORDS: [&[u8]; 24] = [
+const WORDS: [&[u8]; 30] = [
     b"\"",
     b"\\",
     b"{",
@@ -36,6 +36,12 @@ const WORDS: [&[u8]; 24] = [
     b"\"method\":\"a\",",
     b"\"result\":null,",
     b"\"error\":{}",
+    b"data: ",
+    b"id:",
+    b"event: ",
+    b"retry: 5",
+    b"\n\n",
+    b"\r",
 ];
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -117,4 +123,9 @@ fn scans_hold_for_the_corpus_and_mutations() {
 #[test]
 fn nodes_hold_for_the_corpus_and_mutations() {
     run("node", bodies::node);
+}
+
+#[test]
+fn events_hold_for_the_corpus_and_mutations() {
+    run("sse", bodies::sse);
 }

@@ -72,6 +72,16 @@ fn spoil(text: String, changes: &[(usize, usize, u8)]) -> Vec<u8> {
     bytes
 }
 
+/// A line of an event stream: a field, a comment, nothing, or something else.
+fn event_line() -> impl Strategy<Value = String> {
+    let name = select(vec!["data", "data", "data", "id", "event", "retry", "", "dat", "Data", " data", "\u{feff}data"]);
+    let value = prop_oneof!["[0-9]{0,3}", "[ -~é:\0]{0,12}"];
+    prop_oneof![
+        3 => (name, select(vec![":", ": ", ":  ", ""]), value).prop_map(|(name, colon, value)| format!("{name}{colon}{value}")),
+        1 => Just(String::new()),
+    ]
+}
+
 fn odd_byte() -> impl Strategy<Value = u8> {
     prop_oneof![any::<u8>(), select(b"\"\\{}[],:0123-+.eEuntf \n\r\t\0\xef\xbb\xbf\xff".to_vec())]
 }
@@ -81,6 +91,12 @@ proptest! {
     #[test]
     fn any_bytes_give_the_same_lines_however_cut(bytes in vec(prop_oneof![3 => Just(b'a'), 1 => select(b"\n\r\x85".to_vec()), 1 => any::<u8>()], 0..200)) {
         bodies::line(&bytes);
+    }
+
+    #[test]
+    fn any_stream_gives_the_same_events_however_cut(lines in vec((event_line(), select(vec!["\n", "\r", "\r\n"])), 0..30), mark in any::<bool>()) {
+        let stream: String = lines.into_iter().flat_map(|(line, end)| [line, end.to_owned()]).collect();
+        bodies::sse(format!("{}{stream}", if mark { "\u{feff}" } else { "" }).as_bytes());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! same functions.
 
 mod base64;
-mod calls;
+pub(super) mod calls;
 mod content;
 mod elicitation;
 mod equal;
@@ -45,9 +45,6 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call, ou
         }
     }
 }
-
-/// A notification.
-pub(crate) fn notification(_state: &mut SessionState, _seen: &Seen<'_>, _out: &mut Out<'_>) {}
 
 /// An answer, and its request.
 pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {

@@ -248,6 +248,7 @@ pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
             }
             Phase::Unopened | Phase::Probing | Phase::Initializing | Phase::Refused => {
                 out.find(&rule::LIF_005, seen, "");
+                state.initialized_early = true;
             }
             Phase::Operating | Phase::Ended => {}
         }
@@ -410,8 +411,9 @@ fn initialized(state: &mut SessionState, seen: &Seen<'_>, result: Node<'_>, out:
     state.revision = revision.map(|revision| revision.min(Revision::LATEST_LEGACY));
     state.instructions = kept_text(instructions, INSTRUCTIONS_BYTES);
     introduce(&mut state.server, seen, info, capabilities);
-    // A client that was too quick is not in need of saying it again.
-    enter(state, seen, Phase::Initialized);
+    // A client that was too quick need not say it again.
+    let early = std::mem::take(&mut state.initialized_early);
+    enter(state, seen, if early { Phase::Operating } else { Phase::Initialized });
 }
 
 fn discovered(state: &mut SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>) {

@@ -11,7 +11,7 @@ mod pages;
 
 use std::sync::Arc;
 
-use imbl::HashMap;
+use imbl::{HashMap, HashSet};
 use tap_jsonrpc::Node;
 use tap_protocol::Method;
 
@@ -34,6 +34,12 @@ const SUBSCRIPTIONS: usize = 10_000;
 /// Longer URIs are not looked at for subscriptions, bytes.
 const URI_LIMIT_BYTES: usize = 4096;
 
+/// Requests in flight that are known to have a cursor which was not kept.
+const CURSORS_NOT_KEPT: usize = 10_000;
+
+/// A URI with more parts than this is not looked at for subscriptions.
+const PARENTS: usize = 100;
+
 /// What was listed, as far as it was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lists {
@@ -52,6 +58,8 @@ pub struct Lists {
     /// Subscriptions that were not remembered, because there were too many.
     pub n_subscribed_forgotten: u64,
     pages: Pages,
+    /// Requests in flight with a cursor that was not kept: which page their answers are is not known.
+    cursor_not_kept: HashSet<At>,
 }
 
 impl Lists {
@@ -120,7 +128,12 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call, ou
     };
     if lists(method) {
         match cursor_of(seen.params) {
-            Some(cursor) => state.lists.pages.asked(method, seen, cursor, out),
+            Some(cursor) => {
+                state.lists.pages.asked(method, seen, cursor, out);
+                if call.params.is_none() && state.lists.cursor_not_kept.len() < CURSORS_NOT_KEPT {
+                    state.lists.cursor_not_kept.insert(call.at);
+                }
+            }
             None => {
                 if let Some(at) = listed_by(&mut state.lists, method.name).and_then(|list| list.ask_again()) {
                     out.link(seen.at(), at, LinkKind::ListedAgain);
@@ -160,12 +173,15 @@ fn is_subscribed(lists: &Lists, uri: &str) -> bool {
     if lists.n_subscribed_forgotten > 0 || uri.len() > URI_LIMIT_BYTES || lists.subscribed.contains_key(uri) {
         return true;
     }
-    // Each of the places where a URI has a parent; at most `URI_LIMIT_BYTES` of them, and few in earnest.
-    !lists.subscribed.is_empty()
-        && uri.match_indices(['/', '?', '#', ':', '.']).any(|(index, separator)| {
-            let parents = [uri.get(..index), uri.get(..index + separator.len())];
-            parents.into_iter().flatten().any(|parent| lists.subscribed.contains_key(parent))
-        })
+    if lists.subscribed.is_empty() {
+        return false;
+    }
+    let mut n_parents = 0;
+    uri.match_indices(['/', '?', '#', ':']).any(|(index, separator)| {
+        n_parents += 1;
+        let parents = [uri.get(..index), uri.get(..index + separator.len())];
+        n_parents > PARENTS || parents.into_iter().flatten().any(|parent| lists.subscribed.contains_key(parent))
+    })
 }
 
 /// An answer, and its request.
@@ -177,6 +193,9 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         "resources/subscribe" if seen.result.is_none() => unsubscribe(state, call, |since| since == call.at),
         "resources/unsubscribe" if seen.result.is_some() => unsubscribe(state, call, |since| since < call.at),
         _ if lists(method) => {
+            if state.lists.cursor_not_kept.remove(&call.at).is_some() {
+                return;
+            }
             if let Some(result) = seen.result.filter(|result| result.is_object()) {
                 page(state, seen, call, method, result, out);
             }

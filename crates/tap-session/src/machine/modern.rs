@@ -10,7 +10,7 @@ mod meta;
 mod rounds;
 mod subscriptions;
 
-use imbl::{HashSet, OrdMap, Vector};
+use imbl::{HashSet, Vector};
 use tap_jsonrpc::Node;
 use tap_protocol::{Era, METHOD_NOT_FOUND, Method, RESULT_TYPES, Revision, Revisions, Side, TASK_RESULT_TYPE};
 use tap_protocol::{is_reserved_for_specification, meta as keys};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub use rounds::Round;
 pub use subscriptions::{Filter, Subscription, SubscriptionEnd};
 
-/// What is open in the modern era; and what the legacy one has in its place, the resources that are subscribed to.
+/// What is open in the modern era.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Modern {
     /// The message that showed that the server speaks the modern era.
@@ -36,11 +36,9 @@ pub struct Modern {
     pub rounds: Vector<Arc<Round>>,
     /// Subscriptions, in the order in which they were opened. Those that ended are among them for a while.
     pub subscriptions: Vector<Arc<Subscription>>,
-    /// Legacy: the resources that the client is subscribed to, and the request that said so.
-    pub subscribed_uris: OrdMap<Arc<str>, At>,
     /// Rounds that were not remembered, because there were too many or they were too long.
     pub n_forgotten_rounds: u64,
-    /// Subscriptions, and subscribed resources, that were not remembered because there were too many.
+    /// Subscriptions that were not remembered because there were too many.
     pub n_forgotten_subscriptions: u64,
     /// By kind of input: the first request that declared it.
     declared: rounds::Declared,
@@ -75,7 +73,7 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
             rounds::request(state, seen, call, out);
             subscriptions::request(state, seen, call);
         }
-        Side::Client => subscriptions::legacy_request(state, seen),
+        Side::Client => {}
     }
 }
 
@@ -100,7 +98,6 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         return;
     }
     if !call.is_modern() {
-        subscriptions::legacy_answer(state, seen, call);
         return;
     }
     shows_modern(state, seen, call, out);
@@ -132,6 +129,13 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
         (Side::Client, _) => client_answers(state, seen, None, out),
         (Side::Server, Some(error)) if seen.is_modern() => codes::error(state, seen, error, out),
         (Side::Server, _) => {}
+    }
+}
+
+/// A request will not be answered any more: its exchange ended at this point, by this side.
+pub(crate) fn dropped(state: &mut SessionState, call: &Call, at: At, by: Side) {
+    if &*call.method == "subscriptions/listen" {
+        subscriptions::dropped(state, call, at, by);
     }
 }
 

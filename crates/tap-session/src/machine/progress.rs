@@ -13,7 +13,7 @@ use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
 use tap_protocol::{Revisions, Side, meta};
 
-use super::{LinkKind, Out, Seen};
+use super::{LinkKind, Out, Seen, tasks};
 use crate::rule::{Severity, clipped, quoted};
 use crate::rules::progress as rule;
 use crate::state::{Call, Number, SessionState};
@@ -80,6 +80,11 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         }
         _ => {}
     }
+}
+
+/// A request will not be answered any more.
+pub(crate) fn dropped(state: &mut SessionState, call: &Call) {
+    logging::dropped(state, call);
 }
 
 /// The recording is over.
@@ -150,8 +155,8 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     }
     let [token, value, total] =
         seen.params.map_or([None; 3], |params| params.pick(["progressToken", "progress", "total"]));
+    // That there is none is for LIF-016 to say.
     let Some(token) = token else {
-        out.find(&rule::PRG_005, seen, "there is none");
         return;
     };
     if !is_token(token) {
@@ -169,9 +174,10 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         return;
     }
     let raw_token = RawId::from_token(token.bytes());
-    if let Some(call) = active_call(state, seen, &raw_token).cloned() {
-        advance(seen, &call, value, out);
-        state.change_call(&call, |call| count(call, seen.at_ns(), value.map(Number)));
+    if let Some(call) = active_call(state, seen, &raw_token) {
+        advance(seen, call, value, out);
+        let (key, at) = ((call.scope, call.direction, call.raw_id.clone()), call.at);
+        state.change_call_at(&key, at, |call| count(call, seen.at_ns(), value.map(Number)));
     } else if let Some(index) = ended_call(state, seen, &raw_token) {
         late(state, seen, index, value, out);
     } else {
@@ -233,7 +239,7 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
         return;
     };
     let others = [Some(call.at), call.answer].into_iter().flatten();
-    if call.task.is_some() {
+    if tasks::became_a_task(&call) {
         advance(seen, &call, value, out);
         if task_is_terminal(state, &call) == Some(true)
             && let Some(finding) = out.find(&rule::PRG_003, seen, quoted(&call.method))
@@ -257,8 +263,8 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
 }
 
 /// Whether the task that a call became has ended, if that is known.
-fn task_is_terminal(_state: &SessionState, _call: &Call) -> Option<bool> {
-    None
+fn task_is_terminal(state: &SessionState, call: &Call) -> Option<bool> {
+    tasks::task_of(state, call).map(|task| task.is_terminal() && task.lost.is_none())
 }
 
 /// When a call was answered, nanoseconds since the session opened.

@@ -22,6 +22,8 @@ const LINES_OF_A_MESSAGE: usize = 10_000;
 /// What is known of lines that are no messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Framing {
+    /// Messages are whole bodies and events of HTTP, not lines.
+    pub(crate) of_bodies: bool,
     /// By stream code: lines that may together be one message.
     open: [Option<OpenValue>; 2],
     /// By stream code: the newest frame ended without a newline.
@@ -40,7 +42,7 @@ struct OpenValue {
 impl Framing {
     /// Forgets what came before a gap.
     pub(crate) fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { of_bodies: self.of_bodies, ..Self::default() };
     }
 }
 
@@ -68,7 +70,8 @@ pub(crate) fn frame(
 /// Judges how a line was written.
 fn line(framing: &mut Framing, state: &mut SessionState, frame: &Frame, row: &MessageRow, out: &mut Out<'_>) {
     let (revisions, by) = (revisions_of_line(state), sender(frame.direction()));
-    framing.tail[index(frame.stream)] = (!frame.bytes.ends_with(b"\n") && !frame.bytes.is_empty()).then_some(row.at);
+    framing.tail[index(frame.stream)] =
+        (!framing.of_bodies && !frame.bytes.ends_with(b"\n") && !frame.bytes.is_empty()).then_some(row.at);
     if row.notes.is_empty() {
         return;
     }
@@ -79,6 +82,7 @@ fn line(framing: &mut Framing, state: &mut SessionState, frame: &Frame, row: &Me
     }
     // Who writes carriage returns writes them always: told once.
     if row.notes.contains(Notes::CARRIAGE_RETURN)
+        && !framing.of_bodies
         && state.told_once.insert(carriage_return(frame.direction())).is_none()
     {
         out.find_at(&rule::FRM_006, revisions, row.at, by, "told once a direction");
@@ -130,7 +134,7 @@ pub(crate) fn no_message(
     }
     match content {
         // Cut off inside an object or an array: the rest may be on the next lines.
-        Content::NotJson(EnvelopeError::Truncated { .. }) if frame.bytes.ends_with(b"\n") => {
+        Content::NotJson(EnvelopeError::Truncated { .. }) if frame.bytes.ends_with(b"\n") && !framing.of_bodies => {
             let mut scanner = Scanner::new(WATCHES);
             scanner.feed(&frame.bytes);
             *slot = Some(OpenValue { scanner, lines: vec![row.at], revisions });
@@ -229,10 +233,11 @@ pub(crate) fn message(seen: &Seen<'_>, out: &mut Out<'_>) {
     if seen.notes.contains(Notes::DUPLICATE_MEMBER) {
         out.find(&rule::RPC_018, seen, "");
     }
-    if seen.notes.contains(Notes::NULL_OUTCOME) && seen.row.kind == RowKind::Error {
-        out.find(&rule::RPC_008, seen, "an error beside `\"result\":null`").map(|finding| {
-            finding.severity = Severity::Warning;
-        });
+    if seen.notes.contains(Notes::NULL_OUTCOME)
+        && seen.row.kind == RowKind::Error
+        && let Some(finding) = out.find(&rule::RPC_008, seen, "an error beside `\"result\":null`")
+    {
+        finding.severity = Severity::Warning;
     }
     if seen.notes.contains(Notes::WRONG_ID_TYPE) && seen.row.raw_id.is_none() {
         out.find(&rule::RPC_003, seen, "an object or an array");
@@ -343,7 +348,8 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
         }
         return;
     }
-    if state.used_ids_of(sender(asked)).contains(raw_id) {
+    // Ids are remembered for all scopes together.
+    if seen.scope == 0 && state.used_ids_of(sender(asked)).contains(raw_id) {
         out.find(&rule::RPC_007, seen, format!("id {raw_id}, which was answered long ago"));
         return;
     }
@@ -355,8 +361,13 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
         Some(call) => format!("id {raw_id}; a request has the id {}", call.raw_id),
         None => format!("id {raw_id}"),
     };
-    if let (Some(finding), Some(call)) = (out.find(&rule::RPC_006, seen, detail), spelled) {
-        finding.others.push(call.at);
+    let Some(finding) = out.find(&rule::RPC_006, seen, detail) else {
+        return;
+    };
+    finding.others.extend(spelled.map(|call| call.at));
+    if state.resumed {
+        // A resumed stream may send again what was before the recording, or what a rejected request was told.
+        finding.severity = Severity::Warning;
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Era, INVALID_PARAMS, Side, TASK_RESULT_TYPE, TASK_STATUSES, TASKS_EXTENSION, meta};
 
+use super::features::calls::task_result;
 use super::lifecycle::side_name;
 use super::{Out, Seen};
 use crate::row::At;
@@ -94,6 +95,7 @@ fn wants_a_task(state: &SessionState, seen: &Seen<'_>, path: &[&str], out: &mut 
     let receiver = seen.side.other();
     let party = state.party(receiver);
     if party.capabilities.as_ref().is_none_or(|known| known.declares(path)) {
+        no_support(state, seen, out);
         return;
     }
     let detail = format!("{} needs `{}` of the {}", quoted(seen.method_name()), path.join("."), side_name(receiver));
@@ -103,6 +105,23 @@ fn wants_a_task(state: &SessionState, seen: &Seen<'_>, path: &[&str], out: &mut 
         if seen.side == Side::Server {
             finding.severity = Severity::Warning;
         }
+    }
+}
+
+/// Whether a tool that is to become a task was listed as one that cannot.
+fn no_support(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    let tools = &state.lists.tools;
+    let tool = seen.row.target.as_deref().filter(|_| seen.method_name() == "tools/call");
+    let Some(tool) = tool.and_then(|name| state.lists.tool(name)).filter(|_| tools.changed.is_none()) else {
+        return;
+    };
+    let support = tool.text.node().at(&["execution", "taskSupport"]);
+    if support.is_none_or(|support| support.is_null() || support.is_text("forbidden"))
+        && let Some(finding) = out.find(&rule::TSK_001, seen, format!("tool {} does not offer it", quoted(&tool.name)))
+    {
+        // The list may have been on its way, and an older one have said otherwise.
+        finding.severity = Severity::Warning;
+        finding.others.extend(tools.as_of);
     }
 }
 
@@ -238,6 +257,9 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
         "tasks/get" => {
             observe(state, seen, owner, Some(call.at), result, out);
             count_first_poll(state, call);
+            if let Some(result) = result.get("result") {
+                result_of_a_call(state, seen, call, result, out);
+            }
         }
         "tasks/list" => {
             for task in result.get("tasks").into_iter().flat_map(Node::elements) {
@@ -245,7 +267,10 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
             }
         }
         "tasks/cancel" => cancelled(state, seen, call, result, out),
-        "tasks/result" => given(state, seen, call, out),
+        "tasks/result" => {
+            given(state, seen, call, out);
+            result_of_a_call(state, seen, call, result, out);
+        }
         "tasks/update" => {
             if let Some(id) = &call.task {
                 link(state, seen.at(), owner, id, out);
@@ -267,6 +292,15 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
     }
 }
 
+/// The result that a task came to is judged like that of a call which is answered at once.
+fn result_of_a_call(state: &SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) {
+    let Some(task) = task_of(state, call).filter(|task| task.method.as_deref() == Some("tools/call")) else {
+        return;
+    };
+    let made_by = task.made_by.unwrap_or(call.at);
+    task_result(state, seen, made_by, task.target.as_deref(), result, out);
+}
+
 /// Judges `resultType` where it has to do with tasks; tells whether the result is one.
 fn result_type(seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) -> bool {
     let Some(result_type) = result.get("resultType") else {
@@ -284,8 +318,11 @@ fn result_type(seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>
         }
         "tools/call" if is_task => {
             let path = ["_meta", meta::CLIENT_CAPABILITIES, "extensions", TASKS_EXTENSION];
-            if call.params.is_some() && call.param(&path).is_none_or(Node::is_null) {
-                out.find(&rule::TSK_008, seen, "").map(|finding| finding.others.push(call.at));
+            if call.params.is_some()
+                && call.param(&path).is_none_or(Node::is_null)
+                && let Some(finding) = out.find(&rule::TSK_008, seen, "")
+            {
+                finding.others.push(call.at);
             }
             true
         }
@@ -334,15 +371,17 @@ fn created(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<Call>, task
     Arc::make_mut(call).task = Some(id);
 }
 
-/// In 2025-11-25 a task begins as `working`.
+/// In 2025-11-25 a task begins as `working`. That a status is none at all is told elsewhere.
 fn initial_status(seen: &Seen<'_>, news: &News<'_>, out: &mut Out<'_>) {
-    let Some(status) = news.status.and_then(Node::text).filter(|status| *status != "working") else {
+    let Some(status) = news.status.and_then(Node::text) else {
         return;
     };
+    if status == "working" || !TASK_STATUSES.contains(&&*status) {
+        return;
+    }
     if let Some(finding) = out.find(&rule::TSK_002, seen, format!("it is {}", quoted(&status))) {
         // It may have begun so, and gone on before the answer was written.
-        let moved = news.created.map(Node::bytes) != news.updated.map(Node::bytes);
-        if moved && TASK_STATUSES.contains(&&*status) {
+        if news.created.map(Node::bytes) != news.updated.map(Node::bytes) {
             finding.severity = Severity::Warning;
         }
     }
@@ -413,7 +452,9 @@ fn names_its_task(seen: &Seen<'_>, call: &Call, id: &str, out: &mut Out<'_>) {
         Some(named) => format!("it names {}, the request {}", quoted(&named), quoted(id)),
         None => format!("the answer to {}", quoted(&call.method)),
     };
-    out.find(&rule::TSK_004, seen, detail).map(|finding| finding.others.push(call.at));
+    if let Some(finding) = out.find(&rule::TSK_004, seen, detail) {
+        finding.others.push(call.at);
+    }
 }
 
 /// A request that had to do with a task was answered with an error.

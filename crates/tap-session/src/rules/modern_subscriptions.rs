@@ -1,23 +1,8 @@
-//! Rules of subscriptions: those of the modern era, and updates of resources in the legacy one.
+//! Rules of the subscriptions of the modern era.
 
-use super::{E, LEGACY, MODERN, W};
+use super::{E, MODERN};
 
 rules! { SUBSCRIPTIONS:
-    RES_002 {
-        id: "RES-002",
-        name: "update-not-subscribed",
-        severities: &[(LEGACY, W)],
-        section: "server/resources, Subscriptions",
-        title: "The server told of a change to a resource that the client has not subscribed to.",
-        advice: "Send notifications/resources/updated only for what `resources/subscribe` asked for, and for what lies below it.",
-        wrong: r#"# 2025-11-25
-<- {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}"#,
-        right: r#"# 2025-11-25
--> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://a"}}
-<- {"jsonrpc":"2.0","id":1,"result":{}}
-<- {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}"#,
-        needs_whole: true,
-    }
     SUB_001 {
         id: "SUB-001",
         name: "no-ack-first",

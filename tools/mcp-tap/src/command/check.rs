@@ -35,7 +35,8 @@ struct Verdict {
     lines: Vec<u64>,
     /// What is spoken, as far as is known.
     spoken: String,
-    n_messages: u64,
+    /// What was judged: all, or a part.
+    messages: String,
     /// Whether the session goes on, so that what is missing may still come.
     live: bool,
     /// Why not everything could be judged.
@@ -131,14 +132,12 @@ fn judge(
 ) -> Result<Verdict, Failure> {
     let reference = found.reference()?;
     let range = found.part.range();
-    let whole = found.part == Part::All;
     let mut rules: BTreeMap<&'static str, Broken> = BTreeMap::new();
     let mut n_hidden = [0; 3];
     // What the newest messages are about, so that most findings need no look into the store.
     let mut newest: HashMap<At, String> = HashMap::new();
-    // What is known of the end of a session belongs to a part of it only where the part says so.
-    let last = if whole { u64::MAX } else { *range.end() };
-    let followed = follow(global, found, last, |_, meaning, follower| {
+    // Also of a part all is followed: some of what a message broke is known only later, such as that nobody answered it.
+    let followed = follow(global, found, u64::MAX, |_, meaning, follower| {
         if meaning.findings.is_empty() {
             return Ok(());
         }
@@ -187,6 +186,14 @@ fn judge(
         }
     };
     let n_messages = state.client.n_messages + state.server.n_messages;
+    let messages = match found.part {
+        Part::All => format!("{n_messages} messages"),
+        Part::One(at) => format!("message {} of {n_messages}", at.seq),
+        Part::Range { first, last } => {
+            let text = |bound: Option<u64>| bound.map(|seq| seq.to_string()).unwrap_or_default();
+            format!("{}..{} of {n_messages} messages", text(first), text(last))
+        }
+    };
     let file = found.file.clone();
     let lines = file.as_deref().map(lines_of_frames).unwrap_or_default();
     Ok(Verdict {
@@ -195,8 +202,8 @@ fn judge(
         session: found.session.start.uuid.clone(),
         file,
         lines,
-        n_messages,
-        live: found.session.live && whole && !followed.over,
+        messages,
+        live: found.session.live && !followed.over,
         incomplete,
         rules,
         n_hidden,

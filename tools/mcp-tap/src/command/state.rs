@@ -90,7 +90,9 @@ fn whole(out: &mut Output, found: &Found, facts: &[Fact], state: &SessionState, 
 }
 
 fn line(out: &mut Output, width: Option<usize>, mark: &str, style: Style, fact: &Fact) -> std::io::Result<()> {
-    let text = format!("{mark} {:<22} {}", fact.name, shown(&fact.text, false));
+    let comma = if fact.text.is_empty() || fact.aside.is_empty() { "" } else { ", " };
+    let (name, said) = (shown(&fact.name, false), shown(&fact.text, false));
+    let text = format!("{mark} {name:<22} {said}{comma}{}", fact.aside);
     let text = width.map_or_else(|| text.clone(), |width| cut(&text, width));
     writeln!(out, "{}", out.styled(style, &text))
 }
@@ -147,14 +149,19 @@ fn as_json(facts: &[Fact], reference: &str) -> Value {
     for fact in facts {
         let part = parts.entry(fact.part).or_insert_with(|| json!({}));
         if let Value::Object(part) = part {
-            part.insert(fact.name.clone(), fact.value.clone().unwrap_or_else(|| fact.text.clone().into()));
+            part.insert(fact.name.clone(), fact_json(fact));
         }
     }
     Value::Object(parts)
 }
 
+fn fact_json(fact: &Fact) -> Value {
+    let text = if fact.text.is_empty() { &fact.aside } else { &fact.text };
+    fact.value.clone().unwrap_or_else(|| text.clone().into())
+}
+
 fn changes_json(changed: &[Changed<'_>], reference: &str) -> Value {
-    let value = |fact: Option<&Fact>| fact.map(|fact| fact.value.clone().unwrap_or_else(|| fact.text.clone().into()));
+    let value = |fact: Option<&Fact>| fact.map(|fact| fact_json(fact));
     let changes = changed.iter().filter_map(|(old, new)| {
         let fact = new.or(*old)?;
         Some(json!({ "part": fact.part, "name": fact.name, "before": value(*old), "after": value(*new) }))

@@ -137,8 +137,7 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
 
 /// Whether a call was answered with a question, so that it goes on with another request.
 fn waits_for_input(follower: &tap_session::Follower, first: At) -> bool {
-    let _ = (follower, first);
-    false
+    follower.state().modern.waiting_rounds().any(|round| round.first == first)
 }
 
 impl Group {
@@ -194,7 +193,7 @@ fn table(out: &mut Output, groups: &[((String, String), Group)]) -> std::io::Res
         };
         let mut last = group.slowest.as_ref().map(|(_, place)| shown(place, false)).unwrap_or_default();
         for (n, what) in
-            [(group.n_unanswered, "unanswered"), (group.n_rounds, "more rounds"), (group.n_cancelled, "cancelled")]
+            [(group.n_unanswered, "unanswered"), (group.n_rounds, "rounds more"), (group.n_cancelled, "cancelled")]
         {
             if n > 0 {
                 last += &format!("  {n} {what}");

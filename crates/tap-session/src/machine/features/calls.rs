@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use tap_jsonrpc::Node;
-use tap_protocol::{
-    ContentPlace, INTERNAL_ERROR, INVALID_PARAMS, RESULT_TYPES, Revision, Revisions, is_json_rpc_range,
-};
+use tap_protocol::{ContentPlace, INTERNAL_ERROR, INVALID_PARAMS, RESULT_TYPES, Revisions, is_json_rpc_range};
 
 use super::content::Blocks;
 use super::{equal, tools, verdict};
@@ -71,8 +69,7 @@ pub(super) fn error(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mu
         Some(misfit) if code == INVALID_PARAMS => {
             out.find(&rule::TOL_004, seen, format!("{} {misfit}", quoted(&tool.name)))
         }
-        // The server's own failure, or a code of the application.
-        None if code == INTERNAL_ERROR || !is_json_rpc_range(code) => {
+        None if call.cancelled.is_none() && (code == INTERNAL_ERROR || !is_json_rpc_range(code)) => {
             out.find(&rule::TOL_014, seen, format!("{} failed with the code {code}", quoted(&tool.name)))
         }
         _ => None,
@@ -90,23 +87,20 @@ pub(super) fn result<'a>(
     result: Node<'a>,
     out: &mut Out<'_>,
 ) -> Option<Node<'a>> {
-    let [kind, task, inputs] = if call.revisions.is_subset_of(Revisions::until(Revision::V2025_06_18)) {
-        // Results of one kind alone: no need to look.
-        [None; 3]
-    } else {
-        result.pick(["resultType", "task", "inputRequests"])
-    };
+    let [content, structured, is_error, kind, task, inputs] =
+        result.pick(["content", "structuredContent", "isError", "resultType", "task", "inputRequests"]);
     let [complete, ..] = RESULT_TYPES;
     let is_task = task.is_some_and(Node::is_object) && call.param(&["task"]).is_some();
     if !is_task && kind.is_none_or(|kind| kind.is_text(complete)) {
         let name = call.param(&["name"]).and_then(Node::text);
-        complete_result(state, seen, call.at, name.as_deref(), result, out);
+        judge(state, seen, call.at, name.as_deref(), [content, structured, is_error], out);
     }
     inputs
 }
 
-/// What a tool gave back in the end: the result of `tools/call`, or of a task that it became.
-pub(crate) fn complete_result(
+/// What a tool gave back in the end, where that is not the result of `tools/call` itself: the result of a task that the
+/// call became.
+pub(crate) fn task_result(
     state: &SessionState,
     seen: &Seen<'_>,
     called: At,
@@ -114,7 +108,17 @@ pub(crate) fn complete_result(
     result: Node<'_>,
     out: &mut Out<'_>,
 ) {
-    let [content, structured, is_error] = result.pick(["content", "structuredContent", "isError"]);
+    judge(state, seen, called, name, result.pick(["content", "structuredContent", "isError"]), out);
+}
+
+fn judge(
+    state: &SessionState,
+    seen: &Seen<'_>,
+    called: At,
+    name: Option<&str>,
+    [content, structured, is_error]: [Option<Node<'_>>; 3],
+    out: &mut Out<'_>,
+) {
     if let Some(content) = content.filter(|content| content.is_array()) {
         let mut blocks = Blocks::new(seen, ContentPlace::ToolOrPrompt);
         blocks.look(content);

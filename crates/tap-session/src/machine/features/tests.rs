@@ -3,7 +3,6 @@
 mod asked;
 mod calls;
 mod parts;
-mod real;
 
 use crate::script::findings;
 

@@ -44,7 +44,7 @@ pub(in crate::machine) fn listed(list: &List<Tool>, taken: &Taken<Tool>, seen: &
 
 fn is_good_name(name: &Arc<str>) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    1 <= name.len() && name.len() <= NAME_LIMIT && name.bytes().all(good)
+    (1..=NAME_LIMIT).contains(&name.len()) && name.bytes().all(good)
 }
 
 /// What is wrong with a tool's input schema.

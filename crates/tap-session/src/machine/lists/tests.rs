@@ -272,3 +272,11 @@ fn updates_may_cross_a_subscription_on_the_wire() {
     check_updates(&["subscribe", "subscribed", "unsubscribe", "subscribe again", "unsubscribed", "note://a"], "");
     check_updates(&["subscribe", "refused", "note://a"], "6");
 }
+
+#[test]
+fn a_page_whose_cursor_was_not_kept_is_no_first_page() {
+    let first = page(1, "", "a", "2");
+    let long = "2".repeat(crate::KEPT_LIMIT_BYTES);
+    let lists = lists(&format!("{first}\n{}", page(2, &long, "b", "")));
+    assert_eq!(tools(&lists), (vec!["a"], false));
+}

@@ -87,7 +87,6 @@ fn page(
     else {
         return;
     };
-    pages.retain(|page| page.method != call.method || *page.next_cursor != *next_cursor);
     if pages.len() >= PAGES {
         pages.pop_front();
     }

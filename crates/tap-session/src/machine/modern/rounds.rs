@@ -11,6 +11,7 @@ use tap_protocol::{Method, Revisions, meta};
 
 use super::super::{LinkKind, Out, Seen};
 use super::{Modern, deprecated, find_beside, rule as modern_rule};
+use crate::machine::features;
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_rounds as rule;
@@ -267,6 +268,11 @@ fn go_on(
         if !missing.is_empty() {
             find(out, &rule::MRT_007, names(&missing));
         }
+        for (key, request) in asked.node().members().take(EMBEDDED) {
+            if let Some(answer) = brought.responses.and_then(|responses| responses.get(&key.text())) {
+                features::embedded_pair(seen, request, answer, out);
+            }
+        }
     }
     Arc::make_mut(round).retry = Some(seen.at());
 }
@@ -341,6 +347,10 @@ fn beside<'a>(left: Node<'a>, right: Node<'a>) -> Vec<Beside<'a>> {
 
 /// An answer asks for input.
 pub(super) fn asks(state: &mut SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) {
+    // TSK-009 tells of these.
+    if call.method.starts_with("tasks/") {
+        return;
+    }
     let [requests, request_state] =
         result.pick(["inputRequests", "requestState"]).map(|part| part.filter(|part| !part.is_null()));
     if !call.known.is_some_and(|method| method.rounds) {

@@ -11,7 +11,7 @@ use tap_protocol::{Side, meta};
 
 use super::super::{LinkKind, Out, Seen};
 use super::{Modern, find_beside};
-use crate::row::{At, Status};
+use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_subscriptions as rule;
 use crate::state::{Call, SessionState};
@@ -21,9 +21,6 @@ const SUBSCRIPTIONS: usize = 256;
 
 /// Resources, or tasks, of one subscription that are remembered.
 const FILTER_ENTRIES: usize = 1000;
-
-/// Resources that a legacy client is subscribed to which are remembered.
-const SUBSCRIBED_URIS: usize = 10_000;
 
 /// URIs that are longer are not remembered, bytes.
 const URI_BYTES: usize = 8 * 1024;
@@ -231,9 +228,6 @@ pub(super) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
         return;
     }
     if !seen.is_modern() {
-        if method == "notifications/resources/updated" && seen.is_legacy() {
-            legacy_update(state, seen, out);
-        }
         return;
     }
     match seen.meta.and_then(|meta| meta.get(meta::SUBSCRIPTION_ID)) {
@@ -373,6 +367,16 @@ fn end(modern: &mut Modern, seen: &Seen<'_>, raw_id: &RawId, how: SubscriptionEn
     }
 }
 
+/// The exchange of a `subscriptions/listen` ended without an answer, by this side.
+pub(super) fn dropped(state: &mut SessionState, call: &Call, at: At, by: Side) {
+    let Some(index) = state.modern.subscription(call.scope, &call.raw_id) else {
+        return;
+    };
+    if let Some(shared) = state.modern.subscriptions.get_mut(index).filter(|this| this.ended.is_none()) {
+        Arc::make_mut(shared).ended = Some((SubscriptionEnd::Cancelled(by), at));
+    }
+}
+
 /// An answer of the modern era.
 pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     if &*call.method != "subscriptions/listen" {
@@ -397,55 +401,6 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
             }
         }
     }
-}
-
-/// A request of the legacy era. A subscription counts from when it was asked for: updates may come before the answer.
-pub(super) fn legacy_request(state: &mut SessionState, seen: &Seen<'_>) {
-    if seen.method_name() != "resources/subscribe" {
-        return;
-    }
-    let Some(uri) = seen.param("uri").and_then(Node::text) else {
-        return;
-    };
-    let modern = &mut state.modern;
-    if modern.subscribed_uris.len() < SUBSCRIBED_URIS && uri.len() <= URI_BYTES {
-        modern.subscribed_uris.entry(Arc::from(&*uri)).or_insert(seen.at());
-    } else {
-        modern.n_forgotten_subscriptions += 1;
-    }
-}
-
-/// An answer of the legacy era.
-pub(super) fn legacy_answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call) {
-    let uris = &mut state.modern.subscribed_uris;
-    let Some(uri) = call.param(&["uri"]).and_then(Node::text) else {
-        return;
-    };
-    match (&*call.method, seen.row.status) {
-        // Refused, unless another request had subscribed to it.
-        ("resources/subscribe", Some(Status::Error)) if uris.get(&*uri) == Some(&call.at) => {
-            uris.remove(&*uri);
-        }
-        // Until this answer updates may still come.
-        ("resources/unsubscribe", Some(Status::Ok)) => {
-            uris.remove(&*uri);
-        }
-        _ => {}
-    }
-}
-
-fn legacy_update(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
-    let Some(uri) = seen.param("uri").and_then(Node::text) else {
-        return;
-    };
-    let modern = &state.modern;
-    if modern.n_forgotten_subscriptions == 0 && !is_subscribed(&modern.subscribed_uris, &uri) {
-        out.find(&rule::RES_002, seen, quoted(&uri));
-    }
-}
-
-fn is_subscribed(uris: &OrdMap<Arc<str>, At>, uri: &str) -> bool {
-    has_prefix(uri, |upto| uris.get_prev(upto).map(|(nearest, _)| &**nearest))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
 use tap_protocol::Side;
 
+use super::super::tasks::became_a_task;
 use super::super::{LinkKind, Out, Seen};
 use super::{GRACE_NS, spelled_otherwise};
 use crate::rule::{Severity, quoted};
@@ -60,7 +61,7 @@ fn point_to(finding: Option<&mut crate::rule::Finding>, call: &Call) {
 
 /// Whether a request becomes a task: it asks for one, and its receiver said that it makes them.
 fn makes_a_task(state: &SessionState, call: &Call) -> bool {
-    if call.task.is_some() {
+    if became_a_task(call) {
         return true;
     }
     let Some((category, action)) = call.method.split_once('/') else {
@@ -75,7 +76,7 @@ fn makes_a_task(state: &SessionState, call: &Call) -> bool {
 fn cancel_nothing(state: &SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mut Out<'_>) {
     if let Some(call) = state.recent_call(seen.scope, seen.direction(), raw_id) {
         out.link(seen.at(), call.at, LinkKind::Cancels);
-        let by_the_task = call.task.is_some() && !seen.is_modern();
+        let by_the_task = became_a_task(call) && !seen.is_modern();
         let rule = if by_the_task { &rule::CAN_006 } else { &rule::CAN_003 };
         point_to(out.find(rule, seen, format!("id {raw_id}, {}", quoted(&call.method))), call);
         return;

@@ -22,7 +22,7 @@ pub struct Logging {
     pub level: Option<&'static str>,
     /// The request that set it.
     pub set_at: Option<At>,
-    /// Log messages whose level is none of the eight.
+    /// Log messages whose level is none of the eight, or that have none.
     pub n_of_unknown_level: u64,
     n_by_level: [u64; LOG_LEVELS.len()],
     /// By scope: how many requests in flight ask for each level, the least severe first.
@@ -69,14 +69,13 @@ impl Logging {
 
 /// The level that a message names, by its severity; what is none breaks a rule.
 fn named_level(seen: &Seen<'_>, level: Option<Node<'_>>, out: &mut Out<'_>) -> Option<u8> {
-    let known = level.and_then(Node::text).and_then(|name| log_level(&name));
+    // That there is none is for LIF-016 to say.
+    let level = level?;
+    let known = level.text().and_then(|name| log_level(&name));
     if known.is_none() {
-        let detail = match level {
-            Some(level) => match level.text() {
-                Some(name) => quoted(&name),
-                None => clipped(&String::from_utf8_lossy(level.bytes()), 80),
-            },
-            None => "there is none".into(),
+        let detail = match level.text() {
+            Some(name) => quoted(&name),
+            None => clipped(&String::from_utf8_lossy(level.bytes()), 80),
         };
         out.find(&rule::LOG_001, seen, detail);
     }
@@ -108,6 +107,13 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     // Others do not get in flight.
     if !call.raw_id.is_null() && state.n_in_flight() < WAITING_LIMIT {
         state.logging.ask(call.scope, level);
+    }
+}
+
+/// A request will not be answered any more.
+pub(super) fn dropped(state: &mut SessionState, call: &Call) {
+    if let Some(level) = call.log_level.and_then(log_level) {
+        state.logging.ask_no_more(call.scope, level);
     }
 }
 

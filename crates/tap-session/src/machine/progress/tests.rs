@@ -2,12 +2,12 @@
 
 mod cancel;
 mod logging;
-mod real;
 
+use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::LinkKind;
 use crate::row::At;
 use crate::rules::progress::PROGRESS;
-use crate::script::{check, run, told};
+use crate::script::{check, frames, run, told};
 use crate::state::Number;
 
 const COPY: &str =
@@ -24,6 +24,18 @@ fn of_this_part(script: &str) -> String {
     meaning.findings.retain(|finding| PROGRESS.contains(&finding.rule));
     meaning.findings.sort_by_key(|finding| finding.at);
     meaning.findings.iter().map(told).collect::<Vec<_>>().join("\n")
+}
+
+/// The same of lines in exchanges of HTTP, by the number of each.
+fn in_exchanges(lines: &[(u64, String)]) -> String {
+    let mut follower = Follower::new();
+    let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
+    let script: Vec<_> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    for (frame, (scope, _)) in frames(&script.join("\n")).iter().zip(lines) {
+        follower.follow_in(*scope, frame, &mut lens, &mut meaning);
+    }
+    let mine = meaning.findings.iter().filter(|finding| PROGRESS.contains(&finding.rule));
+    mine.map(told).collect::<Vec<_>>().join("\n")
 }
 
 /// One call whose token is `token`, and what progress says, in 2025-11-25; the progress is from message 5 on.
@@ -51,11 +63,6 @@ fn a_token_is_known_by_its_value_and_its_json_type() {
     ] {
         check(&progress(token, &[&format!(r#""progressToken":{sent},"progress":1"#)]), expected);
     }
-}
-
-#[test]
-fn progress_without_a_token_belongs_to_nothing() {
-    check(&progress("1", &[r#""progress":1"#]), "5 PRG-005 error by server: there is none");
 }
 
 #[test]
@@ -239,6 +246,49 @@ fn progress_in_a_batch_belongs_to_its_request() {
 }
 
 #[test]
+fn exchanges_may_share_tokens_and_ids() {
+    let call = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":7}}}"#;
+    let answer = r#"<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#;
+    let cancelled = r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let told = |value: u64| told_progress(&format!(r#""progressToken":7,"progress":{value}"#));
+    let late = "5 PRG-002 warning by server: 1 ms after the answer to `tools/call`";
+    for (lines, expected) in [
+        (vec![(1, call.into()), (2, call.into()), (1, told(5)), (2, told(1)), (1, told(6)), (2, told(2))], ""),
+        (vec![(1, call.into()), (2, call.into()), (2, answer.into()), (1, told(5)), (1, answer.into())], ""),
+        (vec![(1, call.into()), (2, call.into()), (1, told(1)), (1, answer.into()), (1, told(2))], late),
+        // The notification is an exchange of its own.
+        (vec![(1, call.into()), (2, cancelled.into()), (1, answer.into())], ""),
+    ] {
+        assert_eq!(in_exchanges(&lines), expected);
+    }
+}
+
+#[test]
+fn a_request_that_ended_long_ago_did_supply_its_token() {
+    let pings = (2..400).map(|id| {
+        format!("-> {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n<- {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n")
+    });
+    let script = progress("7", &[]) + "\n" + &pings.collect::<String>();
+    check(&(script + &told_progress(r#""progressToken":7,"progress":1"#)), "");
+}
+
+#[test]
+fn an_answer_may_hold_a_hundred_completions() {
+    for (n_values, expected) in [(0, ""), (100, ""), (101, "5 CMP-001 error by server: 101 values")] {
+        let values = vec!["\"a\""; n_values].join(",");
+        check(
+            &format!(
+                r#"
+# 2025-03-26
+-> {{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{{"type":"ref/prompt","name":"p"}},"argument":{{"name":"a","value":""}}}}}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"completion":{{"values":[{values}]}}}}}}"#
+            ),
+            expected,
+        );
+    }
+}
+
+#[test]
 fn a_ping_is_answered_with_nothing() {
     for (answer, expected) in [
         (r#""result":{}"#, ""),
@@ -288,4 +338,49 @@ fn a_server_asks_while_it_works_for_the_client() {
     ] {
         check(&script, &expected);
     }
+}
+
+#[test]
+fn the_token_of_a_task_is_good_until_the_task_is_over() {
+    let call = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","task":{},"_meta":{"progressToken":7}}}"#;
+    let task = |status: &str| {
+        format!(
+            r#""taskId":"x","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null"#
+        )
+    };
+    let made = format!(r#"<- {{"jsonrpc":"2.0","id":1,"result":{{"task":{{{}}}}}}}"#, task("working"));
+    let status = |status: &str| {
+        format!(r#"<- {{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{{{}}}}}"#, task(status))
+    };
+    let told = |value: u64| told_progress(&format!(r#""progressToken":7,"progress":{value}"#));
+    let cancelled = r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let header = format!("# 2025-11-25\n{call}\n{made}\n++ 5000");
+    for (lines, expected) in [
+        (vec![told(1), status("working"), told(2), status("completed")], ""),
+        (vec![told(2), told(1)], "7 PRG-004 error by server: 1 after 2"),
+        (vec![told(1), status("completed"), told(2)], "8 PRG-003 error by server: `tools/call`"),
+        (vec![status("input_required"), told(1)], ""),
+        (vec![status("failed"), told(1)], "7 PRG-003 error by server: `tools/call`"),
+        (vec![cancelled.into()], "6 CAN-006 error by client: id 1, `tools/call`"),
+    ] {
+        assert_eq!(of_this_part(&format!("{header}\n{}", lines.join("\n"))), expected);
+    }
+}
+
+#[test]
+fn a_poll_of_a_task_is_over_when_it_is_answered() {
+    let task = r#""taskId":"x","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null"#;
+    let script = format!(
+        r#"
+# 2025-11-25
+-> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"copy","task":{{}}}}}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"task":{{{task}}}}}}}
+-> {{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{{"taskId":"x","_meta":{{"progressToken":7}}}}}}
+<- {{"jsonrpc":"2.0","id":2,"result":{{{task}}}}}
+-> {{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":2}}}}
+{}"#,
+        told_progress(r#""progressToken":7,"progress":1"#)
+    );
+    let expected = "8 CAN-003 note by client: id 2, `tasks/get`\n9 PRG-002 warning by server: 2 ms after the answer to `tasks/get`";
+    assert_eq!(of_this_part(&script), expected);
 }

@@ -41,16 +41,14 @@ pub(super) struct Walked<'a> {
 impl Plan {
     fn new(method: &str, known: Option<&Method>, place: Place, revisions: Revisions) -> Self {
         let mut plan = Self::default();
-        let here = known.is_none_or(|method| {
-            let everywhere = method.revisions().union(method.embedded);
-            !everywhere.intersection(revisions).is_empty()
-        });
         // That a method is not there at all has a rule of its own.
-        if !here {
+        if known.is_some_and(|method| method.revisions().intersection(revisions).is_empty()) {
             return plan;
         }
         for field in fields(method) {
-            if field.place == place && field.revisions.intersection(revisions).is_empty() {
+            // That a tool's schema may name its dialect was said late, and is so for all that is JSON Schema.
+            let is_dialect = field.path.last() == Some(&"$schema");
+            if field.place == place && !is_dialect && field.revisions.intersection(revisions).is_empty() {
                 plan.foreign |= plan.add(field.path);
             }
         }
@@ -101,24 +99,22 @@ impl Plan {
         let all = all.map_or(u64::MAX, |bit| bit - 1);
         match node {
             Some(node) => self.step(node, all, 0, &mut walked),
-            None => {
-                walked.held = bits(all).filter(|index| self.ends_at(*index, 0)).fold(0, |held, index| held | 1 << index)
-            }
+            None => walked.held = self.some_of(all, |path| path.len() == 1),
         }
         walked
     }
 
-    /// Whether the step at `depth` is the last one of a path.
-    fn ends_at(&self, index: usize, depth: usize) -> bool {
-        self.paths.get(index).is_some_and(|path| path.len() == depth + 1)
+    /// Those of some paths that are such.
+    fn some_of(&self, which: u64, is_such: impl Fn(Path) -> bool) -> u64 {
+        let such = bits(which).filter(|index| self.paths.get(*index).is_some_and(|path| is_such(path)));
+        such.fold(0, |set, index| set | 1 << index)
     }
 
     /// Goes on with some of the paths from the node that their first `depth` steps lead to. As deep as the longest path.
     fn step<'a>(&self, node: Node<'a>, which: u64, depth: usize, walked: &mut Walked<'a>) {
         let step = |index: usize| self.paths.get(index).and_then(|path| path.get(depth)).copied().unwrap_or_default();
         if node.is_array() {
-            let deeper =
-                bits(which).filter(|index| step(*index) == EACH_ELEMENT).fold(0, |deeper, index| deeper | 1 << index);
+            let deeper = self.some_of(which, |path| path.get(depth) == Some(&EACH_ELEMENT));
             if deeper != 0 {
                 node.elements().for_each(|element| self.step(element, deeper, depth + 1, walked));
             }
@@ -127,11 +123,10 @@ impl Plan {
         if !node.is_object() {
             return;
         }
-        for index in bits(which) {
-            if self.ends_at(index, depth) {
-                walked.held |= 1 << index;
-            }
-        }
+        // An array's step is no name, though a member may be called so.
+        let which = self.some_of(which, |path| path.get(depth) != Some(&EACH_ELEMENT));
+        let last = self.some_of(which, |path| path.len() == depth + 1);
+        walked.held |= last;
         for (key, value) in node.members() {
             let mut deeper = 0;
             for index in bits(which) {
@@ -139,7 +134,7 @@ impl Plan {
                     continue;
                 }
                 let bit = 1 << index;
-                if self.ends_at(index, depth) {
+                if last & bit != 0 {
                     walked.found |= bit;
                     if bit == self.result_type {
                         walked.result_type = Some(value);
@@ -178,9 +173,12 @@ fn has_own_rule(known: Option<&Method>, place: Place, path: &[&str]) -> bool {
         (_, Place::Result, ["resultType"]) => true,
         // CCH-001.
         (_, Place::Result, ["ttlMs" | "cacheScope"]) => is_cacheable,
-        // CAN-007; SMP-004.
-        ("notifications/cancelled", Place::Params, ["requestId"]) => true,
-        ("sampling/createMessage", Place::Params, ["maxTokens"]) => true,
+        // CAN-007; PRG-005; LOG-001; SMP-004; SUB-003.
+        ("notifications/cancelled", Place::Params, ["requestId"])
+        | ("notifications/progress", Place::Params, ["progressToken"])
+        | ("notifications/message" | "logging/setLevel", Place::Params, ["level"])
+        | ("sampling/createMessage", Place::Params, ["maxTokens"])
+        | ("subscriptions/listen", Place::Result, ["_meta"] | ["_meta", meta::SUBSCRIPTION_ID]) => true,
         _ => false,
     }
 }
@@ -251,8 +249,8 @@ mod tests {
         );
         for (text, found) in [
             (r#"{"tools":[{"name":"a"},{"title":"T","icons":[]}]}"#, "tools[].icons, tools[].title"),
-            (r#"{"tools":[{"outputSchema":{"$schema":"x"}}]}"#, "tools[].outputSchema, tools[].outputSchema.$schema"),
-            (r#"{"tools":{"title":1},"title":2}"#, ""),
+            (r#"{"tools":[{"outputSchema":{"$schema":"x"}}]}"#, "tools[].outputSchema"),
+            (r#"{"tools":{"title":1,"[]":{"title":1}},"title":2}"#, ""),
             (r#"{"ttlMs":1}"#, "ttlMs"),
             ("[]", ""),
         ] {

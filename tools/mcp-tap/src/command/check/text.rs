@@ -15,8 +15,7 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>,
     let mut n_hidden = [0; 3];
     for verdict in verdicts {
         let named = verdict.file.as_ref().map_or_else(|| verdict.reference.clone(), |file| file.display().to_string());
-        let facts =
-            format!("{}, {} messages{}", verdict.spoken, verdict.n_messages, if verdict.live { ", live" } else { "" });
+        let facts = format!("{}, {}{}", verdict.spoken, verdict.messages, if verdict.live { ", live" } else { "" });
         writeln!(out, "{}  {}", out.styled(Style::Bold, &shown(&named, false)), out.styled(Style::Dim, &facts))?;
         if let Some(why) = &verdict.incomplete {
             writeln!(out, "{}", out.styled(Style::Warning, why))?;

@@ -3,12 +3,15 @@
 use serde_json::{Value, json};
 use tap_frame::Direction;
 use tap_protocol::Side;
-use tap_session::{Call, Party, SessionState, Severity};
+use tap_session::{Call, Filter, List, Party, SessionState, Severity};
 
 use crate::text::{duration, size};
 
 /// Requests in flight that are shown one by one.
 const SHOWN_IN_FLIGHT: usize = 20;
+
+/// Names of a list that are shown.
+const SHOWN_NAMES: usize = 12;
 
 /// One thing that was true.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +21,8 @@ pub(super) struct Fact {
     pub(super) name: String,
     /// For a person.
     pub(super) text: String,
+    /// What goes on by itself, such as how long ago something was; no change of the state.
+    pub(super) aside: String,
     /// For a program, where that is more than the text.
     pub(super) value: Option<Value>,
 }
@@ -30,11 +35,27 @@ struct Facts {
 
 impl Facts {
     fn say(&mut self, name: impl Into<String>, text: impl Into<String>) {
-        self.facts.push(Fact { part: self.part, name: name.into(), text: text.into(), value: None });
+        self.facts.push(Fact {
+            part: self.part,
+            name: name.into(),
+            text: text.into(),
+            aside: String::new(),
+            value: None,
+        });
     }
 
     fn say_as(&mut self, name: impl Into<String>, text: impl Into<String>, value: Value) {
-        self.facts.push(Fact { part: self.part, name: name.into(), text: text.into(), value: Some(value) });
+        self.say(name, text);
+        if let Some(fact) = self.facts.last_mut() {
+            fact.value = Some(value);
+        }
+    }
+
+    /// Adds something that goes on by itself to the fact that was said last.
+    fn aside(&mut self, aside: String) {
+        if let Some(fact) = self.facts.last_mut() {
+            fact.aside = aside;
+        }
     }
 
     fn perhaps(&mut self, name: &str, text: Option<impl Into<String>>) {
@@ -52,6 +73,10 @@ pub(super) fn of(state: &SessionState) -> Vec<Fact> {
     for side in [Side::Client, Side::Server] {
         party(state, side, &mut facts);
     }
+    facts.part = "lists";
+    lists(state, &mut facts);
+    facts.part = "open";
+    open(state, &mut facts);
     facts.part = "in flight";
     in_flight(state, &mut facts);
     facts.part = "so far";
@@ -123,6 +148,122 @@ fn declared(kept: &tap_session::Kept) -> Vec<String> {
     names
 }
 
+fn lists(state: &SessionState, facts: &mut Facts) {
+    let all = &state.lists;
+    list("tools", &all.tools, |tool| tool.name.to_string(), facts);
+    list("prompts", &all.prompts, |item| item.name.to_string(), facts);
+    list("resources", &all.resources, |item| item.name.to_string(), facts);
+    list("resource templates", &all.resource_templates, |item| item.name.to_string(), facts);
+    list("roots", &all.roots, |item| item.name.to_string(), facts);
+}
+
+fn list<T>(name: &'static str, list: &List<T>, item_name: impl Fn(&T) -> String, facts: &mut Facts) {
+    let names: Vec<String> = list.items.iter().map(|item| item_name(item)).collect();
+    let Some(as_of) = list.as_of else {
+        if let Some(at) = list.changed {
+            facts.say(name, format!("never listed, changed by message {}", at.seq));
+        }
+        return;
+    };
+    let mut text = format!("{} as of message {}", list.n_items, as_of.seq);
+    if !list.complete {
+        text += ", more pages to come";
+    }
+    if list.n_pages > 1 {
+        text += &format!(", {} pages", list.n_pages);
+    }
+    text += &format!(", {}", size(list.n_bytes));
+    if let Some(at) = list.changed {
+        text += &format!(", changed by message {}", at.seq);
+    }
+    let shown: Vec<&str> = names.iter().take(SHOWN_NAMES).map(String::as_str).collect();
+    if !shown.is_empty() {
+        let more = if names.len() > shown.len() { ", …" } else { "" };
+        text += &format!(": {}{more}", shown.join(", "));
+    }
+    let value = json!({
+        "as_of": as_of.seq,
+        "complete": list.complete,
+        "pages": list.n_pages,
+        "bytes": list.n_bytes,
+        "changed_by": list.changed.map(|at| at.seq),
+        "ttl_ms": list.ttl_ms,
+        "cache_scope": list.cache_scope.as_deref(),
+        "names": names,
+    });
+    facts.say_as(name, text, value);
+}
+
+fn open(state: &SessionState, facts: &mut Facts) {
+    if let Some(level) = state.logging.level {
+        let at = state.logging.set_at.map(|at| format!(" (message {})", at.seq)).unwrap_or_default();
+        facts.say("log level", format!("{level}{at}"));
+    }
+    for subscription in state.modern.open_subscriptions() {
+        let acknowledged = match &subscription.acknowledged {
+            Some((at, filter)) => format!("{}, acknowledged by message {}", filter_text(filter), at.seq),
+            None => format!("{}, not acknowledged", filter_text(&subscription.asked)),
+        };
+        let n_delivered: u64 = subscription.n_delivered.values().sum();
+        facts.say(format!("subscription {}", subscription.raw_id), format!("{acknowledged}, {n_delivered} delivered"));
+    }
+    let subscribed: Vec<&str> = sorted(state.lists.subscribed.keys().map(|uri| &**uri));
+    if !subscribed.is_empty() {
+        facts.say_as("subscribed", names_text(&subscribed), json!(subscribed));
+    }
+    for round in state.modern.waiting_rounds() {
+        let target = round.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
+        facts.say(
+            format!("input for {}", round.raw_id),
+            format!("{}{target} of message {} waits for input, round {}", round.method, round.first.seq, round.number),
+        );
+    }
+    let tasks: Vec<_> = state.tasks.open().take(SHOWN_IN_FLIGHT).collect();
+    for task in &tasks {
+        let what = task.method.as_deref().unwrap_or("unknown request");
+        let target = task.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
+        let status = task.status.as_deref().unwrap_or("unknown");
+        facts.say(format!("task {}", task.id), format!("{what}{target}, {status}, {} polls", task.n_polls));
+    }
+    let n_more = state.tasks.n_open().saturating_sub(tasks.len());
+    if n_more > 0 {
+        facts.say("more tasks", n_more.to_string());
+    }
+    if state.tasks.n_ended() > 0 {
+        facts.say("tasks that ended", state.tasks.n_ended().to_string());
+    }
+}
+
+/// What a subscription delivers.
+fn filter_text(filter: &Filter) -> String {
+    let lists = [
+        ("tools", filter.tools_list_changed),
+        ("prompts", filter.prompts_list_changed),
+        ("resources", filter.resources_list_changed),
+    ];
+    let mut parts: Vec<String> =
+        lists.into_iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} list")).collect();
+    let uris: Vec<&str> = filter.resource_subscriptions.iter().map(|uri| &**uri).collect();
+    if !uris.is_empty() {
+        parts.push(names_text(&uris));
+    }
+    if !filter.task_ids.is_empty() {
+        parts.push(format!("{} tasks", filter.task_ids.len()));
+    }
+    if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
+}
+
+fn names_text(names: &[&str]) -> String {
+    let more = if names.len() > SHOWN_NAMES { ", …" } else { "" };
+    format!("{}{more}", names.iter().take(SHOWN_NAMES).copied().collect::<Vec<_>>().join(", "))
+}
+
+fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names
+}
+
 fn in_flight(state: &SessionState, facts: &mut Facts) {
     let calls = state.in_flight();
     for (name, direction) in [("to the server", Direction::ToServer), ("to the client", Direction::ToClient)] {
@@ -132,21 +273,22 @@ fn in_flight(state: &SessionState, facts: &mut Facts) {
     for call in calls.iter().take(SHOWN_IN_FLIGHT) {
         facts.say_as(
             format!("{} {}", call.direction.arrow(), call.raw_id),
-            in_flight_text(state, call),
+            in_flight_text(call),
             call_json(state, call),
         );
+        facts.aside(ago(state.at_ns.saturating_sub(call.at_ns)));
     }
     if calls.len() > SHOWN_IN_FLIGHT {
         facts.say("and more", (calls.len() - SHOWN_IN_FLIGHT).to_string());
     }
 }
 
-fn in_flight_text(state: &SessionState, call: &Call) -> String {
+fn in_flight_text(call: &Call) -> String {
     let mut text = call.method.to_string();
     if let Some(target) = &call.target {
         text += &format!(" {target}");
     }
-    text += &format!("  message {}, {} ago", call.at.seq, duration(state.at_ns.saturating_sub(call.at_ns)));
+    text += &format!("  message {}", call.at.seq);
     if let Some(token) = &call.progress_token {
         let progress = call.progress.map(|number| format!(" at {}", number.0)).unwrap_or_default();
         text += &format!(", progress token {token}{progress}");
@@ -177,16 +319,22 @@ fn call_json(state: &SessionState, call: &Call) -> Value {
 
 fn so_far(state: &SessionState, facts: &mut Facts) {
     let totals = &state.totals;
-    facts.say("time", duration(state.at_ns));
+    facts.say("time", "");
+    facts.aside(duration(state.at_ns));
     facts.say(
         "answers",
-        format!("{} ok, {} tool errors, {} errors", totals.n_ok, totals.n_tool_errors, totals.n_errors),
+        format!(
+            "{} ok, {}, {}",
+            totals.n_ok,
+            counted(totals.n_tool_errors, "tool error"),
+            counted(totals.n_errors, "error")
+        ),
     );
     facts.say("notifications", totals.n_notifications.to_string());
     for side in [Side::Client, Side::Server] {
         let party = state.party(side);
         let who = if side == Side::Client { "from the client" } else { "from the server" };
-        facts.say(who, format!("{} messages, {}", party.n_messages, size(party.n_bytes)));
+        facts.say(who, format!("{}, {}", counted(party.n_messages, "message"), size(party.n_bytes)));
         let used = state.used_ids_of(side);
         let runs = used.runs();
         let run = |(first, last): &(i64, i64)| {
@@ -206,9 +354,21 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
         }
     }
     let findings = [Severity::Error, Severity::Warning, Severity::Note]
-        .map(|severity| format!("{} {severity}s", totals.n_findings_of(severity)));
+        .map(|severity| counted(totals.n_findings_of(severity), severity.name()));
     facts.say("findings", findings.join(", "));
+    if state.logging.n_messages() > 0 {
+        facts.say("log messages", state.logging.n_messages().to_string());
+    }
     if totals.lost_bytes > 0 {
         facts.say("not recorded", format!("{} bytes", totals.lost_bytes));
     }
+}
+
+fn ago(ns: u64) -> String {
+    if ns == 0 { "now".into() } else { format!("{} ago", duration(ns)) }
+}
+
+/// `1 error`, `2 errors`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

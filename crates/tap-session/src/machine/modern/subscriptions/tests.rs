@@ -171,53 +171,6 @@ fn an_acknowledgement_may_say_less_and_not_more() {
 }
 
 #[test]
-fn legacy_updates_follow_what_was_subscribed() {
-    let subscribe = |id: u64, method: &str| {
-        format!(
-            r#"-> {{"jsonrpc":"2.0","id":{id},"method":"resources/{method}","params":{{"uri":"note://a"}}}}
-"#
-        )
-    };
-    let done = |id: u64| format!("<- {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
-    let refused =
-        |id: u64| format!("<- {{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32602,\"message\":\"no\"}}}}\n");
-    let updated = |uri: &str| {
-        format!(
-            r#"<- {{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}"}}}}
-"#
-        )
-    };
-    for (script, expected) in [
-        // Before the answer, and until the answer to the end of it.
-        (
-            [
-                subscribe(1, "subscribe"),
-                updated("note://a"),
-                done(1),
-                updated("note://a/x"),
-                subscribe(2, "unsubscribe"),
-                updated("note://a"),
-                done(2),
-            ]
-            .concat(),
-            "",
-        ),
-        (
-            [subscribe(1, "subscribe"), done(1), subscribe(2, "unsubscribe"), done(2), updated("note://a")].concat(),
-            "8 RES-002 warning by server: `note://a`",
-        ),
-        (
-            [subscribe(1, "subscribe"), refused(1), updated("note://a")].concat(),
-            "6 RES-002 warning by server: `note://a`",
-        ),
-        ([subscribe(1, "subscribe"), done(1), subscribe(2, "subscribe"), refused(2), updated("note://a")].concat(), ""),
-        ([subscribe(1, "subscribe"), done(1), updated("note://b")].concat(), "6 RES-002 warning by server: `note://b`"),
-    ] {
-        check(&format!("# 2025-11-25\n{script}"), expected);
-    }
-}
-
-#[test]
 fn a_uri_is_covered_by_what_is_above_it() {
     let uris = ["", "a/", "file:///x", "file:///x/y/z", "é"];
     for (uri, expected) in [

@@ -1,6 +1,6 @@
 //! Tests of log messages.
 
-use super::of_this_part;
+use super::{in_exchanges, of_this_part};
 use crate::script::run;
 
 fn log(level: &str) -> String {
@@ -27,6 +27,11 @@ fn call(id: u64, level: &str) -> String {
     )
 }
 
+/// A call of the legacy era with what means something in the modern one alone.
+fn asks_in_legacy() -> String {
+    r#"-> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"copy","_meta":{"io.modelcontextprotocol/logLevel":"debug"}}}"#.into()
+}
+
 fn called(id: u64) -> String {
     format!("<- {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[]}}}}")
 }
@@ -50,8 +55,6 @@ fn a_level_is_one_of_eight_names() {
     ] {
         check(&["# 2025-11-25".into(), log(level)], expected);
     }
-    let nameless = r#"<- {"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}"#.into();
-    check(&["# 2025-11-25".into(), nameless], "4 LOG-001 error by server: there is none");
     check(&["# 2025-11-25".into(), set(1, r#""loud""#), done(1)], "4 LOG-001 error by client: `loud`");
     check(&[call(1, r#""loud""#), called(1)], "1 LOG-001 error by client: `loud`");
 }
@@ -63,6 +66,11 @@ fn a_level_holds_from_when_the_server_accepts_it() {
     let header = || "# 2025-06-18".to_owned();
     for (lines, expected) in [
         (vec![log(debug)], ""),
+        // What a modern request asks for means nothing here.
+        (
+            vec![set(1, error), done(1), asks_in_legacy(), log(debug)],
+            "7 LOG-002 warning by server: `debug`, and `error` was set",
+        ),
         (vec![set(1, error), log(info), done(1), log(error)], ""),
         (vec![set(1, error), done(1), log(info)], "6 LOG-002 warning by server: `info`, and `error` was set"),
         (vec![set(1, error), refused.into(), log(info)], ""),
@@ -102,6 +110,19 @@ fn a_modern_server_logs_only_while_a_request_asks_for_it() {
         (vec![call(1, ""), ".. 10".into(), log(info), called(1)], ""),
     ] {
         check(&lines, expected);
+    }
+}
+
+#[test]
+fn logs_of_one_exchange_are_not_judged_by_another() {
+    let info = r#""info""#;
+    let alone = "4 LOG-003 error by server: `info`";
+    for (lines, expected) in [
+        ([(1, call(1, info)), (1, log(info)), (2, call(1, "")), (2, log(info))], alone),
+        ([(1, call(1, info)), (2, call(1, "")), (1, called(1)), (2, log(info))], alone),
+        ([(1, call(1, info)), (2, call(1, "")), (2, called(1)), (1, log(info))], ""),
+    ] {
+        assert_eq!(in_exchanges(&lines), expected);
     }
 }
 

@@ -1,0 +1,257 @@
+//! What HTTP exchanges meant: which session each message belongs to, and what the transport's own rules say.
+//!
+//! Pure like everything here: an HTTP tap says what it saw, in order, and this module has no sockets and parses no HTTP.
+//! A message is followed by the [`Follower`](crate::Follower) of its session; around that, HTTP has rules of its own.
+//!
+//! Credentials are looked at once, for whether they are there, and never kept.
+//!
+//! Start reading at [`HttpFollower::follow`], then `http/session.rs` (what a session is) and `http/judge.rs` (the rules).
+
+mod annotations;
+mod exchange;
+mod head;
+mod judge;
+mod mirror;
+mod opened;
+mod response;
+mod session;
+mod streams;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbl::OrdMap;
+use tap_frame::{Frame, Origin, Stream};
+use tap_jsonrpc::SseEvent;
+
+use crate::follow::{Lens, Meaning};
+use crate::machine::Found;
+use crate::row::At;
+use crate::state::SessionState;
+
+use annotations::Annotations;
+use exchange::Exchange;
+use session::Sessions;
+
+pub use head::Headers;
+pub use session::{HTTP_SESSIONS, HttpSession, HttpSessionKind, HttpSessionNumber};
+
+/// Exchanges that can be open at a time. What belongs to more of them is not followed.
+pub const HTTP_EXCHANGES: usize = 10_000;
+
+/// When something was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpMoment {
+    /// Position among all that was seen of this server, from 1. A message has the number of what carried it.
+    pub seq: u64,
+    /// Nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Nanoseconds since the recording began, on a clock that never goes back.
+    pub at_ns: u64,
+}
+
+impl HttpMoment {
+    fn at(self) -> At {
+        At { seq: self.seq, member: 0 }
+    }
+}
+
+/// What an HTTP tap sees of one exchange, in this order; `Head`, `Body`, `Event` may be missing.
+#[derive(Debug, Clone)]
+pub enum HttpEvent<'a> {
+    /// The client has sent a request, body and all.
+    Opened(HttpRequest<'a>),
+    /// The server has begun to answer.
+    Head {
+        /// The status code.
+        status: u16,
+        /// The header fields.
+        headers: Headers<'a>,
+    },
+    /// The whole body of an answer that is no event stream, decoded if it was compressed.
+    Body(Bytes),
+    /// An event of an answer that is an event stream.
+    Event(&'a SseEvent),
+    /// The exchange is over.
+    Ended(HttpEnd),
+}
+
+/// A request of HTTP.
+#[derive(Debug, Clone)]
+pub struct HttpRequest<'a> {
+    /// Which connection it came on. Requests on one connection come from one client.
+    pub connection: u64,
+    /// `POST`, `GET`, …
+    pub verb: &'a str,
+    /// Path and query.
+    pub target: &'a str,
+    /// The header fields.
+    pub headers: Headers<'a>,
+    /// The body, decoded if it was compressed; empty when there was none.
+    pub body: Bytes,
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HttpEnd {
+    /// All of the answer was sent.
+    Whole,
+    /// The client went away.
+    ByClient,
+    /// The server went away in the middle of the answer, or before it.
+    ByServer,
+}
+
+/// What something meant, in which session.
+#[derive(Debug)]
+pub struct HttpMeaning {
+    /// The session. One that is not among [`HttpFollower::sessions`] was refused.
+    pub session: HttpSessionNumber,
+    /// What it meant.
+    pub meaning: Meaning,
+}
+
+/// Follows all exchanges with one server.
+///
+/// Legacy sessions are told apart by `Mcp-Session-Id`, those of HTTP+SSE by the path that is posted to; the modern era
+/// has one session for the server, in which ids are matched within one exchange. Exchanges that are not MCP, such as those
+/// of OAuth, are passed over.
+///
+/// A clone costs next to nothing.
+#[derive(Debug, Clone, Default)]
+pub struct HttpFollower {
+    sessions: Sessions,
+    exchanges: OrdMap<u64, Arc<Exchange>>,
+    /// Paths at which there was MCP.
+    paths: imbl::HashSet<Arc<str>>,
+    annotations: Annotations,
+    /// The server has answered as only a server of the modern era does.
+    speaks_modern: bool,
+    at_ns: u64,
+}
+
+impl HttpFollower {
+    /// Follows a server from the first exchange with it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sessions that were accepted, in the order in which they were begun.
+    pub fn sessions(&self) -> impl Iterator<Item = (HttpSessionNumber, &HttpSession)> {
+        self.sessions.iter().filter(|(_, session)| session.accepted)
+    }
+
+    /// Their states.
+    pub fn states(&self) -> impl Iterator<Item = (HttpSessionNumber, &SessionState)> {
+        self.sessions().map(|(number, session)| (number, session.state()))
+    }
+
+    /// The session that an open exchange belongs to, as far as that is known.
+    #[must_use]
+    pub fn session_of(&self, exchange: u64) -> Option<HttpSessionNumber> {
+        self.exchanges.get(&exchange)?.session.map(HttpSessionNumber)
+    }
+
+    /// Takes what was seen next, and appends what it meant. Exchanges have numbers from 1 that are not used twice.
+    pub fn follow(
+        &mut self,
+        moment: HttpMoment,
+        exchange: u64,
+        event: HttpEvent<'_>,
+        lens: &mut Lens,
+        meanings: &mut Vec<HttpMeaning>,
+    ) {
+        self.at_ns = moment.at_ns;
+        let mut step = Step { moment, number: exchange, lens, meanings };
+        match event {
+            HttpEvent::Opened(request) => self.opened(&request, &mut step),
+            HttpEvent::Head { status, headers } => self.head(status, headers, &mut step),
+            HttpEvent::Body(bytes) => self.body(bytes, &mut step),
+            HttpEvent::Event(event) => self.event(event, &mut step),
+            HttpEvent::Ended(end) => self.ended(end, &mut step),
+        }
+    }
+
+    /// Says that nothing will follow: what is missing is missing now.
+    pub fn finish(&mut self, meanings: &mut Vec<HttpMeaning>) {
+        let at_ns = self.at_ns;
+        for (number, exchange) in &self.exchanges {
+            let Some(session) = exchange.session.and_then(|number| self.sessions.get_mut(number)) else {
+                continue;
+            };
+            let mut found = Found::default();
+            judge::Judge::new(session, &mut found).left_open(exchange, at_ns);
+            for (raw_id, at) in exchange.requests.iter().filter(|_| exchange.is_refused()) {
+                session.follower.refuse(scope_of(session, *number), raw_id, *at);
+            }
+            say(exchange.session, session, found, meanings);
+        }
+        self.exchanges.clear();
+        for number in self.sessions.numbers() {
+            let Some(session) = self.sessions.get_mut(number) else {
+                continue;
+            };
+            let mut meaning = Meaning::default();
+            session.follower.finish(&mut meaning);
+            push(number, meaning, meanings);
+        }
+    }
+
+    /// Feeds a message to the follower of its session.
+    fn message(&mut self, session: u64, stream: Stream, bytes: Bytes, step: &mut Step<'_>) {
+        let Some(this) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let HttpMoment { seq, wall_ns, at_ns } = step.moment;
+        let frame = Frame { seq, wall_ns, at_ns, stream, origin: Origin::Wire, bytes };
+        let mut meaning = Meaning::default();
+        let scope = scope_of(this, step.number);
+        this.follower.follow_in(scope, &frame, step.lens, &mut meaning);
+        if this.guessed {
+            judge::leave_out_guesses(&mut this.follower, &mut meaning);
+        }
+        push(session, meaning, step.meanings);
+    }
+}
+
+/// One thing that was seen, and where to put what it meant.
+struct Step<'a> {
+    moment: HttpMoment,
+    /// The exchange.
+    number: u64,
+    lens: &'a mut Lens,
+    meanings: &'a mut Vec<HttpMeaning>,
+}
+
+/// Which ids live together with those of an exchange.
+fn scope_of(session: &HttpSession, exchange: u64) -> u64 {
+    if session.is_modern() { exchange } else { 0 }
+}
+
+/// Gives out what was found, and counts it as the session's.
+fn say(number: Option<u64>, session: &mut HttpSession, found: Found, meanings: &mut Vec<HttpMeaning>) {
+    session.follower.count(&found.findings);
+    let Some(number) = number else {
+        return;
+    };
+    push(number, Meaning { events: Vec::new(), findings: found.findings, links: found.links }, meanings);
+}
+
+/// Puts what one thing meant together, if it is all of one session.
+fn push(number: u64, mut meaning: Meaning, meanings: &mut Vec<HttpMeaning>) {
+    if meaning.events.is_empty() && meaning.findings.is_empty() && meaning.links.is_empty() {
+        return;
+    }
+    match meanings.last_mut() {
+        Some(last) if last.session.0 == number => {
+            last.meaning.events.append(&mut meaning.events);
+            last.meaning.findings.append(&mut meaning.findings);
+            last.meaning.links.append(&mut meaning.links);
+        }
+        _ => meanings.push(HttpMeaning { session: HttpSessionNumber(number), meaning }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,390 @@
+//! The rules of HTTP: what is judged of a request, an answer, an event and an end. `judge/modern.rs` has the modern era's.
+//!
+//! Source: MCP basic/transports of each revision; 2026-07-28, basic/transports/streamable-http.
+
+mod modern;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tap_frame::Direction;
+use tap_jsonrpc::SseEvent;
+use tap_protocol::{Revision, Revisions, Side};
+
+use super::HttpEnd;
+use super::exchange::{Body, Exchange, Verb};
+use super::head::{Acceptance, Headers, has_token_in_query};
+use super::response::id_of;
+use super::session::{HttpSession, HttpSessionKind};
+use super::streams::Known;
+use super::{HttpRequest, head};
+use crate::follow::{Follower, Meaning};
+use crate::machine::{Found, Out};
+use crate::row::At;
+use crate::rule::{Finding, Rule, Severity, quoted};
+use crate::rules::{framing, http as rule, http_modern};
+use crate::state::Call;
+
+/// After this long a client has surely read an answer that passed here, nanoseconds. An earlier request may have crossed it.
+const CROSSING_NS: u64 = 2_000_000_000;
+
+/// How long a stream may stay open after the last answer on it, nanoseconds.
+const CLOSING_NS: u64 = 5_000_000_000;
+
+/// By how much a clock may be early when it waits for a stream to be resumed, milliseconds.
+const EARLY_MS: u64 = 20;
+
+/// A request of HTTP that was opened.
+pub(super) struct Asked<'a, 'b> {
+    pub(super) request: &'a HttpRequest<'b>,
+    pub(super) body: &'a Body<'a>,
+    pub(super) at: At,
+    pub(super) at_ns: u64,
+}
+
+/// A message of the server.
+pub(super) struct Answered<'a, 'b> {
+    pub(super) body: &'a Body<'b>,
+    pub(super) at: At,
+}
+
+/// Judges what passes in one session.
+pub(super) struct Judge<'a> {
+    session: &'a mut HttpSession,
+    out: Out<'a>,
+    revisions: Revisions,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(session: &'a mut HttpSession, found: &'a mut Found) -> Self {
+        let revisions = session.revisions();
+        let whole = session.state().whole;
+        Self { session, out: Out::new(found, whole), revisions }
+    }
+
+    fn find(&mut self, rule: &'static Rule, at: At, by: Side, detail: impl Into<String>) -> Option<&mut Finding> {
+        self.out.find_at(rule, self.revisions, at, by, detail)
+    }
+
+    /// The same, once a session: what is wrong with every message of a peer is not told with each.
+    fn find_once(&mut self, rule: &'static Rule, at: At, by: Side, detail: impl Into<String>) -> Option<&mut Finding> {
+        if self.session.follower.state_mut().told_once.insert(rule.id).is_some() {
+            return None;
+        }
+        self.find(rule, at, by, detail)
+    }
+
+    /// The call that a request of an exchange still is.
+    fn waiting(&self, exchange: &Exchange, scope: u64) -> Vec<Arc<Call>> {
+        let state = self.session.state();
+        let calls = exchange.requests.iter().filter_map(|(raw_id, at)| {
+            state.call(scope, Direction::ToServer, raw_id).filter(|call| call.at == *at).cloned()
+        });
+        calls.collect()
+    }
+
+    /// What holds of every request, whatever its era.
+    pub(super) fn request(&mut self, asked: &Asked<'_, '_>, verb: Verb) {
+        let (at, headers) = (asked.at, asked.request.headers);
+        if has_token_in_query(asked.request.target) {
+            self.find(&rule::HTT_030, at, Side::Client, "`access_token` is in the query");
+        }
+        // Many clients share what the modern era has for a session.
+        let same_client = |connection| !self.session.is_modern() || connection == asked.request.connection;
+        if self.session.authorized.is_some_and(same_client) && !headers.has("authorization") {
+            self.find_once(&rule::HTT_031, at, Side::Client, "an earlier request of the session had it");
+        }
+        let accepts = |wanted: &'static str| (wanted, headers.accepts(wanted));
+        let wanted = match verb {
+            Verb::Post => vec![accepts("application/json"), accepts("text/event-stream")],
+            Verb::Get if !self.session.is_modern() => vec![accepts("text/event-stream")],
+            Verb::Get | Verb::Delete => Vec::new(),
+        };
+        let missing = wanted.iter().filter(|(_, acceptance)| *acceptance != Acceptance::Listed);
+        let missing: Vec<&str> = missing.map(|(wanted, _)| *wanted).collect();
+        if !missing.is_empty() {
+            let by_wildcard = wanted.iter().all(|(_, acceptance)| *acceptance != Acceptance::No);
+            let detail = match (headers.has("accept"), by_wildcard) {
+                (false, _) => "there is none".into(),
+                (true, true) => format!("{} only by a wildcard", missing.join(" and ")),
+                (true, false) => format!("it lacks {}", missing.join(" and ")),
+            };
+            if let Some(finding) = self.find(&rule::HTT_001, at, Side::Client, detail)
+                && by_wildcard
+            {
+                finding.severity = Severity::Warning;
+            }
+        }
+        if verb != Verb::Post {
+            return;
+        }
+        if !headers.is_of_type("application/json") {
+            let named = headers.media_type().map_or_else(|| "none".into(), quoted);
+            self.find(&rule::HTT_002, at, Side::Client, format!("Content-Type of the request: {named}"));
+        }
+        if asked.body.node.is_array() {
+            let n_messages = asked.body.node.elements().take(1_000).count();
+            self.find(&rule::HTT_028, at, Side::Client, format!("an array of {n_messages}"));
+        }
+    }
+
+    /// A request without the id that the server gave to a session of other revisions.
+    pub(super) fn session_missing(&mut self, asked: &Asked<'_, '_>, revisions: Revisions, certain: bool) {
+        let detail = match certain {
+            true => "the server gave one to the session on this connection",
+            false => "the server gave one to the only session",
+        };
+        if let Some(finding) = self.out.find_at(&rule::HTT_011, revisions, asked.at, Side::Client, detail)
+            && !certain
+        {
+            finding.severity = Severity::Warning;
+        }
+    }
+
+    /// A message for an endpoint that went somewhere else.
+    pub(super) fn posted_elsewhere(&mut self, asked: &Asked<'_, '_>, uri: &str) {
+        let revisions = Revisions::only(Revision::V2024_11_05);
+        let path = |target: &str| quoted(head::path_of(target));
+        let detail = format!("posted to {}, and the endpoint is {}", path(asked.request.target), path(uri));
+        self.out.find_at(&rule::SSE_002, revisions, asked.at, Side::Client, detail);
+    }
+
+    /// What holds of requests in the legacy era.
+    pub(super) fn legacy_request(&mut self, asked: &Asked<'_, '_>, exchange: &Exchange) {
+        if !self.session.is_streamable() {
+            return;
+        }
+        let (at, headers) = (asked.at, asked.request.headers);
+        self.version_header(asked);
+        if let Some(gone) = self.session.gone
+            && exchange.verb != Verb::Delete
+            && (gone.connection == exchange.connection || gone.at_ns.saturating_add(CROSSING_NS) < asked.at_ns)
+            && let Some(finding) = self.find(&rule::HTT_013, at, Side::Client, "the server answered it with 404 before")
+        {
+            finding.others.push(gone.at);
+        }
+        if exchange.resumes
+            && let Some(id) = headers.get("last-event-id")
+            && let Some((ended, retry_ms, waited_ms)) = self.session.streams.resumed(id, asked.at_ns)
+            && waited_ms.saturating_add(EARLY_MS) < retry_ms
+        {
+            let detail = format!("came again after {waited_ms} ms, and `retry` says {retry_ms}");
+            if let Some(finding) = self.find(&rule::HTT_023, at, Side::Client, detail) {
+                finding.others.push(ended);
+            }
+        }
+    }
+
+    /// The version header of the legacy era, in a session whose revision is known.
+    fn version_header(&mut self, asked: &Asked<'_, '_>) {
+        let Some(revision) = self.session.state().revision_text.clone() else {
+            return;
+        };
+        match asked.request.headers.text("mcp-protocol-version") {
+            Some(named) if named == &*revision => {}
+            Some(named) => {
+                let detail = format!("it says {}, and {revision} was agreed", quoted(named));
+                self.find(&rule::HTT_004, asked.at, Side::Client, detail);
+            }
+            None => {
+                // Without an id it is not certain that the request is of this session.
+                let certain = matches!(self.session.kind, HttpSessionKind::Assigned(_));
+                let detail = format!("{revision} was agreed");
+                if let Some(finding) = self.find(&rule::HTT_003, asked.at, Side::Client, detail)
+                    && !certain
+                {
+                    finding.severity = Severity::Warning;
+                }
+            }
+        }
+    }
+
+    /// Status and headers of an answer.
+    pub(super) fn head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {
+        let server = Side::Server;
+        if exchange.foreign_origin && status != 403 {
+            self.find_once(&rule::HTT_029, at, server, format!("answered with {status}"));
+        }
+        if self.session.is_modern() {
+            self.modern_head(exchange, status, headers, at);
+        } else if self.session.is_streamable() {
+            self.legacy_head(exchange, status, headers, at);
+        } else {
+            return;
+        }
+        if exchange.verb != Verb::Post || !exchange.is_accepted() {
+            return;
+        }
+        let asks = !exchange.requests.is_empty();
+        if asks && status == 202 {
+            self.find(&rule::HTT_016, at, server, exchange.method.as_deref().map_or_else(String::new, quoted));
+        } else if asks && status != 204 && !exchange.is_sse && !exchange.is_json {
+            let named = headers.media_type().map_or_else(|| "none".into(), quoted);
+            self.find(&rule::HTT_002, at, server, format!("Content-Type of the answer: {named}"));
+        }
+        if exchange.only_others && status != 202 {
+            self.find(&rule::HTT_015, at, server, format!("status {status}"));
+        }
+    }
+
+    fn legacy_head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {
+        if !exchange.is_accepted() {
+            return;
+        }
+        let is_visible = |byte: &u8| (0x21..=0x7e).contains(byte);
+        if let Some(id) = headers.get("mcp-session-id")
+            && !id.iter().all(is_visible)
+        {
+            self.find_once(&rule::HTT_012, at, Side::Server, quoted(&String::from_utf8_lossy(id)));
+        }
+        if exchange.verb == Verb::Get && !exchange.is_sse {
+            let named = headers.media_type().map_or_else(|| "no type".into(), quoted);
+            self.find(&rule::HTT_017, at, Side::Server, format!("status {status}, {named}"));
+        }
+    }
+
+    /// A body that is no event stream.
+    pub(super) fn body(&mut self, exchange: &Exchange, n_bytes: usize, answered: &Answered<'_, '_>) {
+        if exchange.only_others && exchange.status == Some(202) {
+            self.find(&rule::HTT_015, answered.at, Side::Server, format!("a body of {n_bytes} bytes"));
+        }
+    }
+
+    /// A stream of 2024-11-05 says where to post.
+    pub(super) fn endpoint(&mut self, exchange: &Exchange, at: At) {
+        if 1 < exchange.stream.n_events {
+            let detail = format!("{} events came before it", exchange.stream.n_events - 1);
+            self.find(&rule::SSE_001, at, Side::Server, detail);
+        }
+    }
+
+    /// An event with an id.
+    pub(super) fn event_id(&mut self, exchange: &Exchange, id: &Bytes, known: Known, number: u64, at: At) {
+        let (sent, detail) = match known {
+            Known::New => return,
+            // What only says where to resume, and says it again, harms nobody.
+            Known::Again(sent) if exchange.resumes || sent.is_empty => return,
+            Known::Again(sent) if sent.exchange == number => (sent, "twice on one stream"),
+            Known::Again(sent) => (sent, "on two streams, of which this one was not resumed"),
+            Known::Other(sent) => (sent, "for another event"),
+        };
+        let detail = format!("{} {detail}", quoted(&String::from_utf8_lossy(id)));
+        if let Some(finding) = self.find(&rule::HTT_021, at, Side::Server, detail) {
+            finding.others.push(sent.at);
+        }
+    }
+
+    /// A message on an event stream. Tells whether it is one for the session: what was sent before is not.
+    pub(super) fn sent(
+        &mut self,
+        exchange: &Exchange,
+        event: &SseEvent,
+        answered: &Answered<'_, '_>,
+        data: &Bytes,
+        number: u64,
+    ) -> bool {
+        let (body, at) = (answered.body, answered.at);
+        if matches!(self.session.kind, HttpSessionKind::Endpoint(_)) {
+            if body.is_rpc && event.name() != b"message" {
+                let name = quoted(&String::from_utf8_lossy(event.name()));
+                self.find(&rule::SSE_003, at, Side::Server, format!("in an event {name}"));
+            }
+            return true;
+        }
+        if !self.session.is_streamable() {
+            return true;
+        }
+        let answers = body.result.is_some() || body.error.is_some();
+        if answers && exchange.verb == Verb::Get && !exchange.resumes {
+            self.find(&rule::HTT_019, at, Side::Server, "");
+        }
+        let raw_id = id_of(body.node);
+        let waits = |raw_id| self.session.state().call(0, Direction::ToServer, raw_id).is_some();
+        let may_come_twice = match (&raw_id, answers) {
+            (None, _) => true,
+            (Some(raw_id), true) => body.error.is_some() || waits(raw_id),
+            (Some(_), false) => body.method.is_none(),
+        };
+        let before = self.session.streams.message(data, at, number);
+        let Some(before) = before.filter(|_| !may_come_twice) else {
+            return true;
+        };
+        // Without ids of events nobody can tell what was sent again on purpose.
+        if exchange.resumes {
+            return true;
+        }
+        if let Some(finding) = self.find(&rule::HTT_020, at, Side::Server, "the same message") {
+            finding.others.push(before.at);
+        }
+        false
+    }
+
+    /// The end of an exchange, before its requests are given up.
+    pub(super) fn ended(&mut self, exchange: &Exchange, end: HttpEnd, scope: u64, at: At, at_ns: u64) {
+        self.left_open(exchange, at_ns);
+        if exchange.verb != Verb::Post
+            || exchange.is_refused()
+            || matches!(self.session.kind, HttpSessionKind::Endpoint(_))
+        {
+            return;
+        }
+        for call in self.waiting(exchange, scope) {
+            let name = call
+                .target
+                .as_deref()
+                .map_or_else(|| quoted(&call.method), |target| format!("{} {}", call.method, quoted(target)));
+            let found = match (end, self.session.is_modern()) {
+                (HttpEnd::ByClient, false) if call.cancelled.is_none() => {
+                    self.find(&rule::CAN_010, at, Side::Client, name)
+                }
+                // In the modern era this is how a request is cancelled.
+                (HttpEnd::ByClient, _) => None,
+                _ if call.cancelled.is_some() || &*call.method == "subscriptions/listen" => None,
+                (HttpEnd::Whole | HttpEnd::ByServer, _) if exchange.is_sse => {
+                    let resumable = exchange.stream.last_event_id.is_some();
+                    let detail = format!("{name}{}", if resumable { "; it can be resumed" } else { "" });
+                    let mut finding = self.find(&rule::HTT_024, at, Side::Server, detail);
+                    if let Some(finding) = finding.as_mut().filter(|finding| finding.severity == Severity::Note) {
+                        // Without an id there is nothing to resume from.
+                        finding.severity = if resumable { Severity::Note } else { Severity::Warning };
+                    }
+                    finding
+                }
+                (HttpEnd::Whole | HttpEnd::ByServer, true) => {
+                    self.out.find_at(&framing::RPC_020, self.revisions, call.at, Side::Server, name)
+                }
+                (HttpEnd::Whole | HttpEnd::ByServer, false) => None,
+            };
+            if let Some(finding) = found
+                && finding.at != call.at
+            {
+                finding.others.push(call.at);
+            }
+        }
+    }
+
+    /// Whether a stream stayed open although all was said.
+    pub(super) fn left_open(&mut self, exchange: &Exchange, at_ns: u64) {
+        let is_for_one = exchange.verb == Verb::Post && exchange.requests.len() == 1;
+        if let Some((answer, answered_ns)) = exchange.stream.answered
+            && is_for_one
+            && answered_ns.saturating_add(CLOSING_NS) <= at_ns
+        {
+            let seconds = (at_ns - answered_ns) / 1_000_000_000;
+            self.find(&rule::HTT_025, answer, Side::Server, format!("for {seconds} s after the answer"));
+        }
+    }
+}
+
+/// Leaves out what cannot be said of messages that may be of another session.
+pub(super) fn leave_out_guesses(follower: &mut Follower, meaning: &mut Meaning) {
+    const UNSURE: [&str; 3] = ["RPC-004", "RPC-007", "LIF-006"];
+    let state = follower.state_mut();
+    meaning.findings.retain(|finding| {
+        let sure = !UNSURE.contains(&finding.rule.id);
+        if !sure {
+            state.totals.n_findings[finding.severity as usize] -= 1;
+        }
+        sure
+    });
+}

@@ -1,0 +1,177 @@
+//! Which session a message belongs to, and the rules of sessions beyond their examples.
+
+use super::check_sessions;
+use crate::LinkKind;
+use crate::script::check;
+use crate::script::http::play;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+
+/// A handshake in which the server gives this id, or none.
+fn handshake(label: &str, id: &str) -> String {
+    let id_line = if id.is_empty() { String::new() } else { format!("<<{label} Mcp-Session-Id: {id}\n") };
+    let header = if id.is_empty() { String::new() } else { format!(">>{label} Mcp-Session-Id: {id}\n") };
+    format!(
+        ">>{label} {INITIALIZE}\n<<{label} 200\n<<{label} Content-Type: application/json\n{id_line}<<{label}\n<<{label} {INITIALIZED}\n<|{label}\n\
+         {header}>>{label} MCP-Protocol-Version: 2025-11-25\n>>{label} {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n<<{label} 202\n<|{label}\n"
+    )
+}
+
+/// A ping in the session with this id.
+fn ping(label: &str, session: &str, id: u64) -> String {
+    let header = if session.is_empty() { String::new() } else { format!(">>{label} Mcp-Session-Id: {session}\n") };
+    format!(
+        "{header}>>{label} MCP-Protocol-Version: 2025-11-25\n>>{label} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"
+    )
+}
+
+fn pong(label: &str, id: u64) -> String {
+    format!("<<{label} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n<|{label}\n")
+}
+
+#[test]
+fn two_sessions_with_the_same_ids_do_not_meet() {
+    let script = "# http\n".to_owned()
+        + &handshake("a", "A")
+        + &handshake("b", "B")
+        + &ping("a", "A", 1)
+        + &ping("b", "B", 1)
+        + &pong("b", 1)
+        + &pong("a", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"A\"), 0 in flight, 2 ok", "2: Assigned(\"B\"), 0 in flight, 2 ok"]);
+}
+
+#[test]
+fn sessions_without_ids_are_told_apart_by_connections() {
+    let script = "# http\n".to_owned()
+        + &handshake("a", "")
+        + &handshake("b", "")
+        + &ping("a", "", 1)
+        + &pong("a", 1)
+        + &ping("b", "", 1)
+        + &pong("b", 1)
+        // A connection that is new may be of either: nothing that depends on it is said.
+        + &ping("c", "", 1)
+        + &pong("c", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Unassigned, 0 in flight, 2 ok", "2: Unassigned, 0 in flight, 3 ok"]);
+}
+
+#[test]
+fn what_is_refused_leaves_no_trace_in_a_session() {
+    let request = |status: &str| {
+        format!(
+            ">>a Mcp-Session-Id: A\n>>a MCP-Protocol-Version: 2025-11-25\n>>a {{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}}\n<<a {status}\n<|a\n"
+        )
+    };
+    let script = "# http\n".to_owned()
+        + &handshake("a", "A")
+        + &request("401")
+        + &request("503")
+        + &ping("a", "A", 7)
+        + &pong("a", 7);
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"A\"), 0 in flight, 2 ok"]);
+}
+
+#[test]
+fn a_refused_handshake_is_no_session() {
+    let refused = format!(
+        "# http\n>> {INITIALIZE}\n<< 401\n>> {INITIALIZE}\n<< 400\n<< {{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{{\"code\":-32000,\"message\":\"no\"}}}}\n"
+    );
+    check_sessions(&refused, &[]);
+    check_sessions(&(refused + &handshake("a", "A")), &["3: Assigned(\"A\"), 0 in flight, 1 ok"]);
+}
+
+#[test]
+fn ids_in_refusals_are_not_learned() {
+    let script = format!(
+        "# http\n>> {INITIALIZE}\n<< 400\n<< Mcp-Session-Id: wrong\n<<\n>> Mcp-Session-Id: wrong\n>> {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n<< 404\n"
+    );
+    check_sessions(&script, &[]);
+}
+
+#[test]
+fn a_session_that_began_before_the_recording_is_followed_from_its_middle() {
+    let script = "# http\n".to_owned() + &ping("a", "old", 5) + &pong("a", 5) + &ping("a", "old", 6) + &pong("a", 6);
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 2 ok"]);
+    assert!(play(&script).follower.states().all(|(_, state)| !state.whole));
+}
+
+#[test]
+fn a_deleted_session_is_over() {
+    let script =
+        "# http 2025-11-25\n>>a {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n>> DELETE /mcp\n<< 200\n";
+    check(script, "6 RPC-020 warning by server: `tools/list`");
+    assert!(play(script).follower.sessions().all(|(_, session)| session.ended.is_some()));
+}
+
+#[test]
+fn what_is_no_mcp_is_passed_over() {
+    let script = "# http\n>> GET /.well-known/oauth-protected-resource\n<< 404\n\
+                  >> POST /register\n>> {\"client_name\":\"c\"}\n<< {\"client_id\":\"1\"}\n\
+                  >> OPTIONS /mcp\n<< 204\n>> PUT /mcp\n>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n<< 405\n\
+                  >> GET /news\n<< data: hello\n";
+    assert!(play(script).meanings.is_empty());
+    check_sessions(script, &[]);
+}
+
+#[test]
+fn answers_of_2024_11_05_come_on_the_stream() {
+    let script = "# http 2024-11-05\n>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n<< 202\n<< Content-Type: text/plain\n<<\n<< Accepted\n\
+                  <<sse event: message\n<<sse data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n<|sse\n";
+    check(script, "");
+    check_sessions(script, &["1: Endpoint(\"/message?s=1\"), 0 in flight, 2 ok"]);
+}
+
+#[test]
+fn a_client_of_both_transports_may_try_the_newer_first() {
+    let script = format!(
+        "# http\n>> POST /sse\n>> {INITIALIZE}\n<< 404\n>>sse GET /sse\n<<sse event: endpoint\n<<sse data: http://127.0.0.1:1/message?s=1\n\
+         >> POST /message?s=1\n>> {INITIALIZE}\n<< 202\n<<sse data: {INITIALIZED}\n\
+         >> POST /message?s=1\n>> {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n<< 202\n"
+    );
+    check(&script, "");
+    check_sessions(&script, &["2: Endpoint(\"/message?s=1\"), 0 in flight, 1 ok"]);
+    // Another client may try it while the first has not said anything yet.
+    let other = format!(
+        "# http\n>>sse GET /sse\n<<sse event: endpoint\n<<sse data: /message\n>> POST /sse\n>> {INITIALIZE}\n<< 404\n"
+    );
+    check(&other, "");
+}
+
+#[test]
+fn events_that_are_sent_again_are_no_messages() {
+    let script = "# http 2025-11-25\n>>a {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n<<a id: 1\n<<a data:\n<<a\n<<a id: 2\n\
+                  <<a data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n<!a\n\
+                  >>b GET /mcp\n>>b Last-Event-ID: 1\n<<b id: 2\n<<b data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n<<b\n<<b id: 3\n\
+                  <<b data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n>> {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
+    check(script, "10 HTT-024 note by server: `ping`; it can be resumed");
+    let player = play(script);
+    let links = player.meanings.iter().flat_map(|this| &this.meaning.links);
+    let redelivered: Vec<_> = links.filter(|link| link.kind == LinkKind::Redelivered).collect();
+    assert_eq!(redelivered.len(), 1);
+    assert!(player.follower.states().all(|(_, state)| state.resumed && state.n_in_flight() == 0));
+}
+
+#[test]
+fn after_a_resume_an_unknown_answer_may_be_an_old_one() {
+    let answer = "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}";
+    let script = format!("# http 2025-11-25\n>> GET /mcp\n>> Last-Event-ID: 1\n<< data: {answer}\n");
+    check(&script, "10 RPC-006 warning by server: id 77");
+    let script = format!(
+        "# http 2025-11-25\n>> {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n<< data: {answer}\n<<\n<< data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}\n"
+    );
+    check(&script, "10 RPC-006 error by server: id 77");
+}
+
+#[test]
+fn a_request_may_cross_the_404_that_ends_its_session() {
+    let one = |label: &str, id: u64| format!(">>{label} {{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+    let crossing =
+        format!("# http 2025-11-25\n{}{}<<a 404\n{}<<b 404\n<<c 404\n", one("a", 1), one("b", 2), one("c", 3));
+    check(&crossing, "");
+}
