@@ -3,10 +3,13 @@
 //! May know: frames, envelopes. Must not know: files, clocks, SQLite, how anything is shown. Live tap, import, inspector
 //! and replay all get their meaning from here, so that nobody reads the same bytes in two ways.
 //!
-//! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s).
+//! Start reading at [`Cutter`] (segments to frames), then [`Observer`] (frames to [`Event`]s and [`MessageRow`]s), then
+//! [`Follower`] (frames to what is true, and which rules were broken). [`Client`] and [`Server`] are the two that take part
+//! themselves, on the same machine.
 
 #[cfg(test)]
 mod captures;
+mod chair;
 mod cut;
 mod follow;
 mod gather;
@@ -23,6 +26,10 @@ mod timeline;
 #[cfg(test)]
 mod traffic;
 
+pub use chair::{
+    CacheScope, CallId, Change, Client, ClientOptions, ErrorReply, Implementation, Input, InputRequest, Misuse,
+    OnProgress, Outcome, Output, Refusal, Request, RequestOptions, Server, ServerOptions,
+};
 pub use cut::{Cut, Cutter, FrameEnd, FrameHead, Moment, OpenFrame, Place, Position, STDERR_FRAME_BYTES};
 pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
