@@ -1,6 +1,8 @@
 //! Envelopes: what one unit turned out to be.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::notes::Notes;
 use crate::text::decode_string;
@@ -156,33 +158,79 @@ pub enum EnvelopeError {
 ///
 /// A peer that answers with another spelling of the same number broke the rule that ids come back as they were; whoever
 /// pairs messages decides what to do about it. Ids are ordered by their bytes, which is no order of numbers.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RawId(Box<[u8]>);
+#[derive(Clone)]
+pub struct RawId(Repr);
+
+/// Short ids, which nearly all are, lie where the id lies: an id is cloned several times a message.
+#[derive(Clone)]
+enum Repr {
+    Short { length: u8, bytes: [u8; SHORT_BYTES] },
+    Long(Box<[u8]>),
+}
+
+/// With its length and its kind it takes as much room as a boxed slice and a bit: 24 bytes.
+const SHORT_BYTES: usize = 22;
 
 impl RawId {
     /// Keeps `token`, a JSON scalar without whitespace around it, or its first
     /// [`TOKEN_LIMIT_BYTES`](crate::TOKEN_LIMIT_BYTES).
     #[must_use]
     pub fn from_token(token: &[u8]) -> Self {
-        Self(clip(token).into())
+        let mut bytes = [0; SHORT_BYTES];
+        match (bytes.get_mut(..token.len()), u8::try_from(token.len())) {
+            (Some(part), Ok(length)) => {
+                part.copy_from_slice(token);
+                Self(Repr::Short { length, bytes })
+            }
+            _ => Self(Repr::Long(clip(token).into())),
+        }
     }
 
     /// The token, quotes included.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Repr::Short { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or_default(),
+            Repr::Long(bytes) => bytes,
+        }
     }
 
     /// Whether it is `null`, with which no two messages can be paired.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        *self.0 == *b"null"
+        self.as_bytes() == b"null"
     }
 
     /// The text of a string id, decoded as [`decode_string`] does; `None` for a number.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        self.0.starts_with(b"\"").then(|| decode_string(&self.0).into_owned())
+        self.as_bytes().starts_with(b"\"").then(|| decode_string(self.as_bytes()).into_owned())
+    }
+}
+
+impl PartialEq for RawId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RawId {}
+
+impl Hash for RawId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl PartialOrd for RawId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RawId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 
@@ -190,7 +238,7 @@ impl RawId {
 /// escaped.
 impl fmt::Display for RawId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for character in String::from_utf8_lossy(&self.0).chars() {
+        for character in String::from_utf8_lossy(self.as_bytes()).chars() {
             if character.is_control() {
                 write!(formatter, "{}", character.escape_default())?;
             } else {
@@ -235,6 +283,19 @@ mod tests {
         ] {
             assert_eq!(RawId::from_token(token).to_string(), shown);
         }
+    }
+
+    #[test]
+    fn an_id_is_the_same_whatever_its_length() {
+        for length in 0..60 {
+            let token = vec![b'7'; length];
+            let id = RawId::from_token(&token);
+            assert_eq!(id.as_bytes(), token);
+            assert_eq!(id, id.clone());
+            assert!(id < RawId::from_token(&[&token[..], b"7"].concat()));
+        }
+        assert_eq!(RawId::from_token(&[b'1'; 10_000]).as_bytes().len(), crate::TOKEN_LIMIT_BYTES);
+        assert_eq!(size_of::<RawId>(), 24);
     }
 
     #[test]

@@ -231,6 +231,12 @@ impl<'a> Key<'a> {
         self.token
     }
 
+    /// Whether it was written with escapes, so that it says something else than its bytes.
+    #[must_use]
+    pub fn has_escapes(self) -> bool {
+        self.has_escape
+    }
+
     /// The key, decoded as [`decode_string`] does; borrowed when there is nothing to decode.
     #[must_use]
     pub fn text(self) -> Cow<'a, str> {

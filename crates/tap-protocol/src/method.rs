@@ -4,6 +4,8 @@ mod table;
 
 pub use table::METHODS;
 
+use std::sync::LazyLock;
+
 use crate::revision::{Revision, Revisions};
 
 /// One of the two ends.
@@ -120,9 +122,15 @@ pub struct Need {
 /// The method of that name, in whatever revision.
 #[must_use]
 pub fn method(name: &str) -> Option<&'static Method> {
-    let index = METHODS.binary_search_by(|method| method.name.cmp(name)).ok()?;
-    METHODS.get(index)
+    BY_LENGTH.get(name.len())?.iter().copied().find(|method| method.name == name)
 }
+
+/// The methods by the lengths of their names: asked for with every message, and few have the same.
+static BY_LENGTH: LazyLock<Vec<Vec<&'static Method>>> = LazyLock::new(|| {
+    let longest = METHODS.iter().map(|method| method.name.len()).max().unwrap_or_default();
+    let of_length = |length| METHODS.iter().filter(|method| method.name.len() == length).collect();
+    (0..=longest).map(of_length).collect()
+});
 
 impl Method {
     /// The revisions in which it may be sent as a message of its own, by the core or by an extension.

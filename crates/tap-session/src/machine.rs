@@ -87,6 +87,116 @@ pub(crate) struct Seen<'a> {
     pub(crate) error: Option<Node<'a>>,
     /// `_meta` of its `params` or `result`.
     pub(crate) meta: Option<Node<'a>>,
+    /// What is in there that the specification gives a meaning.
+    pub(crate) said: Said<'a>,
+    /// Members of its `params` or `result` that several rules look at.
+    pub(crate) parts: Parts<'a>,
+}
+
+/// Members of `params` and of `result` that several rules look at, found in one walk.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Parts<'a> {
+    meta: Option<Node<'a>>,
+    /// Of either.
+    pub(crate) task: Option<Node<'a>>,
+    pub(crate) request_state: Option<Node<'a>>,
+    /// Of `params`.
+    pub(crate) name: Option<Node<'a>>,
+    pub(crate) arguments: Option<Node<'a>>,
+    pub(crate) input_responses: Option<Node<'a>>,
+    /// Of a `result`.
+    pub(crate) result_type: Option<Node<'a>>,
+    pub(crate) content: Option<Node<'a>>,
+    pub(crate) structured_content: Option<Node<'a>>,
+    pub(crate) is_error: Option<Node<'a>>,
+    pub(crate) input_requests: Option<Node<'a>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(params: Option<Node<'a>>, result: Option<Node<'a>>) -> Self {
+        match (params, result) {
+            (Some(params), _) => {
+                let [meta, name, arguments, task, input_responses, request_state] =
+                    params.pick(["_meta", "name", "arguments", "task", "inputResponses", "requestState"]);
+                Self { meta, name, arguments, task, input_responses, request_state, ..Self::default() }
+            }
+            (None, Some(result)) => {
+                let [meta, result_type, content, structured_content, is_error, task, input_requests, request_state] =
+                    result.pick([
+                        "_meta",
+                        "resultType",
+                        "content",
+                        "structuredContent",
+                        "isError",
+                        "task",
+                        "inputRequests",
+                        "requestState",
+                    ]);
+                Self {
+                    meta,
+                    result_type,
+                    content,
+                    structured_content,
+                    is_error,
+                    task,
+                    input_requests,
+                    request_state,
+                    ..Self::default()
+                }
+            }
+            (None, None) => Self::default(),
+        }
+    }
+}
+
+/// The members of `_meta` that the specification gives a meaning, found in one walk.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Said<'a> {
+    pub(crate) protocol_version: Option<Node<'a>>,
+    pub(crate) client_capabilities: Option<Node<'a>>,
+    pub(crate) client_info: Option<Node<'a>>,
+    pub(crate) server_info: Option<Node<'a>>,
+    pub(crate) log_level: Option<Node<'a>>,
+    pub(crate) progress_token: Option<Node<'a>>,
+    pub(crate) subscription_id: Option<Node<'a>>,
+    pub(crate) related_task: Option<Node<'a>>,
+}
+
+impl<'a> Said<'a> {
+    fn of(meta: Option<Node<'a>>) -> Self {
+        let Some(meta) = meta else {
+            return Self::default();
+        };
+        let [
+            protocol_version,
+            client_capabilities,
+            client_info,
+            server_info,
+            log_level,
+            progress_token,
+            subscription_id,
+            related_task,
+        ] = meta.pick([
+            meta::PROTOCOL_VERSION,
+            meta::CLIENT_CAPABILITIES,
+            meta::CLIENT_INFO,
+            meta::SERVER_INFO,
+            meta::LOG_LEVEL,
+            meta::PROGRESS_TOKEN,
+            meta::SUBSCRIPTION_ID,
+            meta::RELATED_TASK,
+        ]);
+        Self {
+            protocol_version,
+            client_capabilities,
+            client_info,
+            server_info,
+            log_level,
+            progress_token,
+            subscription_id,
+            related_task,
+        }
+    }
 }
 
 impl Seen<'_> {
@@ -339,7 +449,8 @@ fn one(
     let side = sender(direction);
     state.party_mut(side).n_messages += 1;
     let [params, result, error] = if node.is_object() { node.pick(["params", "result", "error"]) } else { [None; 3] };
-    let meta = params.or(result).and_then(|outer| outer.get("_meta"));
+    let parts = Parts::of(params, result);
+    let meta = parts.meta;
     let answers = matches!(row.kind, RowKind::Result | RowKind::Error) || row.status.is_some();
     let known = if answers { None } else { row.method.as_deref().and_then(method) };
     let call = match (answers, &row.raw_id, row.pair) {
@@ -359,6 +470,8 @@ fn one(
         result,
         error,
         meta,
+        said: Said::of(meta),
+        parts,
     };
     seen.revisions = lifecycle::revisions_of(state, &seen, call.as_deref());
     match part {
@@ -410,7 +523,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         return;
     };
     let params = seen.params.filter(|_| state.n_in_flight < KEPT_PARAMS).and_then(|params| seen.keep(params));
-    let token = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN));
+    let token = seen.said.progress_token;
     let mut call = Call {
         at: seen.at(),
         at_ns: seen.at_ns(),

@@ -331,16 +331,25 @@ impl Observer {
             Direction::ToClient => (watch::SERVERS, &mut self.identity.server),
         };
         for [name, version] in whose {
-            if let Some(name) = text(captures, name) {
-                *slot = Some(match text(captures, version) {
-                    Some(version) => format!("{name} {version}"),
-                    None => name,
+            let Some(name) = captures.get(name).and_then(Value::text) else {
+                continue;
+            };
+            let version = captures.get(version).and_then(Value::text);
+            // Said anew with every message of the modern era.
+            let same =
+                slot.as_deref().and_then(|known| known.strip_prefix(&*name)).is_some_and(|rest| match &version {
+                    Some(version) => rest.strip_prefix(' ') == Some(version),
+                    None => rest.is_empty(),
                 });
+            if !same {
+                *slot = Some(version.map_or_else(|| name.to_string(), |version| format!("{name} {version}")));
             }
         }
         for index in watch::REVISIONS {
-            if let Some(revision) = text(captures, index) {
-                self.identity.revision = Some(revision);
+            if let Some(revision) = captures.get(index).and_then(Value::text)
+                && self.identity.revision.as_deref() != Some(&*revision)
+            {
+                self.identity.revision = Some(revision.into_owned());
             }
         }
     }

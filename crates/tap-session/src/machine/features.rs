@@ -50,7 +50,7 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call, ou
 pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     let inputs = match (&*call.method, seen.result) {
         ("tools/call", result) => match result {
-            Some(result) => calls::result(state, seen, call, result, out),
+            Some(_) => calls::result(state, seen, call, out),
             None => {
                 calls::error(state, seen, call, out);
                 None

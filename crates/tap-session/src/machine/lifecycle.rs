@@ -32,7 +32,7 @@ pub(crate) fn revisions_of(state: &SessionState, seen: &Seen<'_>, call: Option<&
     if !matches!(seen.row.kind, RowKind::Request | RowKind::Notification) {
         return spoken(state);
     }
-    if let (Side::Client, Some(version)) = (seen.side, seen.meta.and_then(|meta| meta.get(meta::PROTOCOL_VERSION)))
+    if let (Side::Client, Some(version)) = (seen.side, seen.said.protocol_version)
         && seen.method_name() != "initialize"
     {
         let named = revision_named(version).filter(|revision| revision.era() == Era::Modern);
@@ -87,8 +87,15 @@ fn enter(state: &mut SessionState, seen: &Seen<'_>, phase: Phase) {
 /// Takes in what a side says about itself.
 fn introduce(party: &mut Party, seen: &Seen<'_>, info: Option<Node<'_>>, capabilities: Option<Node<'_>>) {
     if let Some(info) = info {
-        party.name = kept_text(info.get("name"), 200).or_else(|| party.name.take());
-        party.version = kept_text(info.get("version"), 200).or_else(|| party.version.take());
+        let [name, version] = info.pick(["name", "version"]);
+        // Said anew with every message of the modern era: copied only when it changed.
+        for (slot, said) in [(&mut party.name, name), (&mut party.version, version)] {
+            if let Some(said) = said
+                && !slot.as_deref().is_some_and(|known| said.is_text(known))
+            {
+                *slot = kept_text(Some(said), 200).or_else(|| slot.take());
+            }
+        }
     }
     if let Some(capabilities) = capabilities {
         // Said anew with every request of the modern era: not kept anew when it is the same.
@@ -129,9 +136,8 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
 
 /// A modern request needs no handshake: it opens the session itself.
 fn open_modern(state: &mut SessionState, seen: &Seen<'_>) {
-    let [version, info, capabilities] = seen
-        .meta
-        .map_or([None; 3], |meta| meta.pick([meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES]));
+    let (version, info) = (seen.said.protocol_version, seen.said.client_info);
+    let capabilities = seen.said.client_capabilities;
     let opens = matches!(state.phase, Phase::Unopened | Phase::Probing | Phase::Refused);
     if opens || state.era == Some(Era::Modern) {
         introduce(&mut state.client, seen, info, capabilities);
@@ -377,7 +383,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         _ => {}
     }
     if call.is_modern() && seen.result.is_some() {
-        let info = seen.meta.and_then(|meta| meta.get(meta::SERVER_INFO));
+        let info = seen.said.server_info;
         if info.is_some() && state.era == Some(Era::Modern) {
             introduce(&mut state.server, seen, info, None);
         }

@@ -19,7 +19,7 @@ use super::{Out, Seen};
 use crate::row::At;
 use crate::rule::{Rule, Severity, quoted};
 use crate::rules::modern as rule;
-use crate::state::{Call, Phase, SessionState};
+use crate::state::{Call, Kept, Phase, SessionState};
 
 use std::sync::Arc;
 
@@ -43,6 +43,8 @@ pub struct Modern {
     /// By kind of input: the first request that declared it.
     declared: rounds::Declared,
     pages: Vector<Arc<caching::Page>>,
+    /// By side: the `_meta` that was judged last, and in which revisions.
+    judged_meta: [Option<(Revisions, Kept)>; 2],
     /// Keys of `_meta` that a finding was made of.
     told_keys: HashSet<Arc<str>>,
     /// `server/discover` was answered with "no such method" before the server was known.
@@ -106,11 +108,20 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         discover_refused(state, seen, call, error, out);
     }
     if let Some(result) = seen.result {
-        let [result_type, ttl, scope, cursor] = result.pick(["resultType", "ttlMs", "cacheScope", "nextCursor"]);
+        let result_type = seen.parts.result_type;
+        let [ttl, scope, cursor] = match call.known {
+            // Nothing else has them, but what asks for input where it should not.
+            Some(known)
+                if !known.cacheable && result_type.is_some_and(|result_type| result_type.is_text("complete")) =>
+            {
+                [None; 3]
+            }
+            _ => result.pick(["ttlMs", "cacheScope", "nextCursor"]),
+        };
         meta::answer(state, seen, call, out);
         self::result_type(state, seen, call, result_type, out);
         if result_type.is_some_and(|result_type| result_type.is_text("input_required")) {
-            rounds::asks(state, seen, call, result, out);
+            rounds::asks(state, seen, call, out);
             if ttl.or(scope).is_some() {
                 out.find(&crate::rules::modern_rounds::MRT_009, seen, quoted(&call.method));
             }
@@ -175,7 +186,7 @@ fn shows_modern(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mu
     }
     let shows = match (seen.result, seen.error) {
         (Some(result), _) if &*call.method == "server/discover" => result.get("supportedVersions").is_some(),
-        (Some(result), _) => result.get("resultType").is_some_and(Node::is_string),
+        (Some(_), _) => seen.parts.result_type.is_some_and(Node::is_string),
         (None, error) => modern_code(error),
     };
     if !shows {

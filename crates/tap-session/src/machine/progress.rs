@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
-use tap_protocol::{Revisions, Side, meta};
+use tap_protocol::{Revisions, Side};
 
 use super::{LinkKind, Out, Seen, tasks};
 use crate::rule::{Severity, clipped, quoted};
@@ -141,7 +141,7 @@ fn unassociated(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         return;
     }
     // What belongs to a task says so, and the request that made the task was answered long ago.
-    let of_a_task = seen.meta.is_some_and(|meta| meta.get(meta::RELATED_TASK).is_some());
+    let of_a_task = seen.said.related_task.is_some();
     let client_waits = state.in_flight.keys().any(|(_, direction, _)| *direction == Direction::ToServer);
     if !of_a_task && !client_waits {
         out.find(&rule::SRV_001, seen, quoted(seen.method_name()));

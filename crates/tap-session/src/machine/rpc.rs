@@ -4,7 +4,7 @@
 
 use tap_frame::{Direction, Frame, Stream};
 use tap_jsonrpc::{Batch, Content, EnvelopeError, Member, Misfit, Node, NotAMessage, Notes, Progress, Scanner};
-use tap_protocol::{MethodKind, Revisions, meta};
+use tap_protocol::{MethodKind, Revisions};
 
 use super::{Out, Seen};
 use crate::observer::WATCHES;
@@ -275,9 +275,17 @@ fn id(seen: &Seen<'_>, id: Node<'_>, out: &mut Out<'_>) {
 }
 
 fn unsafe_integer(seen: &Seen<'_>, what: &str, number: Node<'_>, out: &mut Out<'_>) {
+    // No number of so few characters is that large, unless it has an exponent.
+    if number.bytes().len() <= 15 && number.bytes().iter().all(u8::is_ascii_digit) {
+        return;
+    }
     let safe = -MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER;
     if number.is_number() && number.is_integer() && !number.as_i64().is_some_and(|number| safe.contains(&number)) {
-        out.find(&rule::RPC_019, seen, format!("{what} {}", quoted(&String::from_utf8_lossy(number.bytes()))));
+        out.find(
+            &rule::RPC_019,
+            seen,
+            format!("{} {}", quoted(what), quoted(&String::from_utf8_lossy(number.bytes()))),
+        );
     }
 }
 
@@ -289,15 +297,15 @@ pub(crate) fn request(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &
     if seen.row.at.member > 0 && &*call.method == "initialize" {
         out.find(&rule::RPC_014, seen, "");
     }
-    if let Some(token) = seen.meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)) {
+    if let Some(token) = seen.said.progress_token {
         unsafe_integer(seen, "progress token", token, out);
     }
     if &*call.method == "tools/call"
-        && let Some(arguments) = seen.param("arguments").filter(|arguments| arguments.is_object())
+        && let Some(arguments) = seen.parts.arguments.filter(|arguments| arguments.is_object())
     {
         for (key, value) in arguments.members() {
             if value.is_number() {
-                unsafe_integer(seen, &format!("argument {}", quoted(&key.text())), value, out);
+                unsafe_integer(seen, &key.text(), value, out);
             }
         }
     }

@@ -49,8 +49,8 @@ fn known_id(id: Node<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// The task that a message says it belongs to, in 2025-11-25.
-fn related(meta: Option<Node<'_>>) -> Option<Cow<'_, str>> {
-    known_id(meta?.get(meta::RELATED_TASK)?.get("taskId")?)
+fn related(related_task: Option<Node<'_>>) -> Option<Cow<'_, str>> {
+    known_id(related_task?.get("taskId")?)
 }
 
 /// Remembers something that a task asks for.
@@ -81,7 +81,7 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
                 return;
             }
             if let Some(path) = capability_of(name)
-                && seen.param("task").is_some()
+                && seen.parts.task.is_some()
             {
                 wants_a_task(state, seen, path, out);
             }
@@ -130,7 +130,7 @@ fn of_a_task(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut O
     if state.tasks.n_seen == 0 {
         return;
     }
-    let Some(id) = related(seen.meta) else {
+    let Some(id) = related(seen.said.related_task) else {
         return;
     };
     let owner = if state.tasks.of(seen.side, &id).is_some() { seen.side } else { seen.side.other() };
@@ -234,7 +234,7 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let Some(task) = token.and_then(|token| state.tasks.of_token(seen.direction().reversed(), &token)).cloned() else {
         return;
     };
-    if task.told_progress || related(seen.meta).is_some() {
+    if task.told_progress || related(seen.said.related_task).is_some() {
         return;
     }
     if let Some(finding) = out.find(&rule::TSK_004, seen, "progress of a task; told once a task") {
@@ -252,7 +252,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
         refused(state, seen, call, out);
         return;
     };
-    let is_task = !seen.is_legacy() && result_type(seen, call, result, out);
+    let is_task = !seen.is_legacy() && result_type(seen, call, out);
     match &*call.method {
         "tasks/get" => {
             observe(state, seen, owner, Some(call.at), result, out);
@@ -278,13 +278,13 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &mut Arc<C
         }
         name => {
             let nested = match capability_of(name) {
-                Some(_) if !seen.is_modern() && call.param(&["task"]).is_some() => result.get("task"),
+                Some(_) if !seen.is_modern() && call.param(&["task"]).is_some() => seen.parts.task,
                 _ => None,
             };
             if let Some(task) = nested.or(is_task.then_some(result)) {
                 created(state, seen, call, task, out);
             } else if 0 < state.tasks.n_seen
-                && let Some(id) = related(call.param(&["_meta"]))
+                && let Some(id) = related(call.meta(meta::RELATED_TASK))
             {
                 answer_of_a_task(state, seen, call, &id, out);
             }
@@ -302,8 +302,8 @@ fn result_of_a_call(state: &SessionState, seen: &Seen<'_>, call: &Call, result: 
 }
 
 /// Judges `resultType` where it has to do with tasks; tells whether the result is one.
-fn result_type(seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) -> bool {
-    let Some(result_type) = result.get("resultType") else {
+fn result_type(seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) -> bool {
+    let Some(result_type) = seen.parts.result_type else {
         return false;
     };
     let is_task = result_type.is_text(TASK_RESULT_TYPE);
@@ -447,7 +447,7 @@ fn answer_of_a_task(state: &mut SessionState, seen: &Seen<'_>, call: &Call, id: 
 
 /// Whether a result says which task it belongs to.
 fn names_its_task(seen: &Seen<'_>, call: &Call, id: &str, out: &mut Out<'_>) {
-    let detail = match related(seen.meta) {
+    let detail = match related(seen.said.related_task) {
         Some(named) if named == id => return,
         Some(named) => format!("it names {}, the request {}", quoted(&named), quoted(id)),
         None => format!("the answer to {}", quoted(&call.method)),

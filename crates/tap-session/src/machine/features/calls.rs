@@ -7,6 +7,7 @@ use tap_protocol::{ContentPlace, INTERNAL_ERROR, INVALID_PARAMS, RESULT_TYPES, R
 
 use super::content::Blocks;
 use super::{equal, tools, verdict};
+use crate::machine::Parts;
 use crate::machine::lists::{Lists, Tool};
 use crate::machine::{Out, Seen};
 use crate::row::At;
@@ -37,7 +38,7 @@ pub(super) fn request(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) 
     if state.lists.tools.as_of.is_none() {
         return;
     }
-    let [name, arguments] = seen.params.map_or([None; 2], |params| params.pick(["name", "arguments"]));
+    let (name, arguments) = (seen.parts.name, seen.parts.arguments);
     let Some(name) = name.and_then(Node::text) else {
         return;
     };
@@ -80,22 +81,15 @@ pub(super) fn error(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mu
 }
 
 /// The result of `tools/call`. Gives back what it asks the client for.
-pub(super) fn result<'a>(
-    state: &SessionState,
-    seen: &Seen<'_>,
-    call: &Call,
-    result: Node<'a>,
-    out: &mut Out<'_>,
-) -> Option<Node<'a>> {
-    let [content, structured, is_error, kind, task, inputs] =
-        result.pick(["content", "structuredContent", "isError", "resultType", "task", "inputRequests"]);
+pub(super) fn result<'a>(state: &SessionState, seen: &Seen<'a>, call: &Call, out: &mut Out<'_>) -> Option<Node<'a>> {
+    let Parts { content, structured_content, is_error, result_type: kind, task, input_requests, .. } = seen.parts;
     let [complete, ..] = RESULT_TYPES;
     let is_task = task.is_some_and(Node::is_object) && call.param(&["task"]).is_some();
     if !is_task && kind.is_none_or(|kind| kind.is_text(complete)) {
         let name = call.param(&["name"]).and_then(Node::text);
-        judge(state, seen, call.at, name.as_deref(), [content, structured, is_error], out);
+        judge(state, seen, call.at, name.as_deref(), [content, structured_content, is_error], out);
     }
-    inputs
+    input_requests
 }
 
 /// What a tool gave back in the end, where that is not the result of `tools/call` itself: the result of a task that the

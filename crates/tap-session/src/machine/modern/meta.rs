@@ -9,10 +9,13 @@ use super::super::{Out, Seen};
 use super::{deprecated, find_beside, rule};
 use crate::rule::{Rule, quoted};
 use crate::rules::modern_meta;
-use crate::state::{Call, Party, SessionState};
+use crate::state::{Call, Kept, Party, SessionState};
 
 /// A finding is made of a key once; and of no more keys than these.
 const TOLD_KEYS: usize = 256;
+
+/// A longer `_meta` is judged anew each time, bytes.
+const SAME_META_BYTES: usize = 4096;
 
 /// Names of keys that one finding shows.
 const SHOWN_KEYS: usize = 5;
@@ -28,6 +31,18 @@ pub(super) fn any(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) 
     });
     if seen.meta.or(list).is_none() || seen.revisions.is_empty() {
         return;
+    }
+    // The same text was judged a message ago, and what was found in it is told once.
+    let same = |(revisions, known): &(Revisions, Kept)| {
+        *revisions == seen.revisions && seen.meta.is_none_or(|meta| *meta.bytes() == *known.0)
+    };
+    let judged = &mut state.modern.judged_meta[seen.side as usize];
+    if list.is_none() && judged.as_ref().is_some_and(same) {
+        return;
+    }
+    if let Some(kept) = seen.meta.filter(|meta| meta.bytes().len() <= SAME_META_BYTES).and_then(|meta| seen.keep(meta))
+    {
+        *judged = Some((seen.revisions, kept));
     }
     let mut keys = Keys { seen, malformed: Vec::new(), reserved: Vec::new() };
     if let Some(meta) = seen.meta {
@@ -95,9 +110,8 @@ fn tell(rule: &'static Rule, keys: Vec<String>, state: &mut SessionState, seen: 
 
 /// Judges what a request of the modern era says of itself.
 pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
-    let [version, capabilities, info, level] = seen.meta.map_or([None; 4], |meta| {
-        meta.pick([meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES, meta::CLIENT_INFO, meta::LOG_LEVEL])
-    });
+    let (version, capabilities) = (seen.said.protocol_version, seen.said.client_capabilities);
+    let (info, level) = (seen.said.client_info, seen.said.log_level);
     let mut missing = Vec::new();
     if !version.is_some_and(Node::is_string) {
         missing.push("protocolVersion");
@@ -126,9 +140,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     if call.lacks_meta {
         find_beside(&rule::MOD_002, seen, quoted(&call.method), call.at, out);
     }
-    if seen.meta.is_none_or(|meta| meta.get(meta::SERVER_INFO).is_none())
-        && state.told_once.insert("MOD-003 server").is_none()
-    {
+    if seen.said.server_info.is_none() && state.told_once.insert("MOD-003 server").is_none() {
         out.find(&rule::MOD_003, seen, "no serverInfo; told once");
     }
 }

@@ -116,7 +116,7 @@ impl Input {
 pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
     // Clients declare the same with every request: looked at again when it changed.
     if state.client.declared_at == Some(seen.at())
-        && let Some(capabilities) = seen.meta.and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES))
+        && let Some(capabilities) = seen.said.client_capabilities
     {
         for (input, declared) in Input::ALL.into_iter().zip(&mut state.modern.declared) {
             if declared.is_none() && input.is_declared_in(capabilities) {
@@ -127,7 +127,8 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     let Some(params) = seen.params else {
         return;
     };
-    let brought = params.pick(["inputResponses", "requestState"]).map(|part| part.filter(|part| !part.is_null()));
+    let brought =
+        [seen.parts.input_responses, seen.parts.request_state].map(|part| part.filter(|part| !part.is_null()));
     let [responses, request_state] = brought;
     if responses.or(request_state).is_none() || seen.method.is_none_or(|method| method.extension.is_some()) {
         return;
@@ -346,13 +347,13 @@ fn beside<'a>(left: Node<'a>, right: Node<'a>) -> Vec<Beside<'a>> {
 }
 
 /// An answer asks for input.
-pub(super) fn asks(state: &mut SessionState, seen: &Seen<'_>, call: &Call, result: Node<'_>, out: &mut Out<'_>) {
+pub(super) fn asks(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     // TSK-009 tells of these.
     if call.method.starts_with("tasks/") {
         return;
     }
     let [requests, request_state] =
-        result.pick(["inputRequests", "requestState"]).map(|part| part.filter(|part| !part.is_null()));
+        [seen.parts.input_requests, seen.parts.request_state].map(|part| part.filter(|part| !part.is_null()));
     if !call.known.is_some_and(|method| method.rounds) {
         let finding = out.find(&rule::MRT_001, seen, quoted(&call.method));
         if let Some(finding) = finding {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
 use tap_jsonrpc::{Node, RawId};
-use tap_protocol::{Side, meta};
+use tap_protocol::Side;
 
 use super::super::{LinkKind, Out, Seen};
 use super::{Modern, find_beside};
@@ -230,7 +230,7 @@ pub(super) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
     if !seen.is_modern() {
         return;
     }
-    match seen.meta.and_then(|meta| meta.get(meta::SUBSCRIPTION_ID)) {
+    match seen.said.subscription_id {
         Some(id) => delivered(state, seen, &RawId::from_token(id.bytes()), out),
         None => without_id(state, seen, out),
     }
@@ -387,7 +387,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     if seen.result.is_none() {
         return;
     }
-    match seen.meta.and_then(|meta| meta.get(meta::SUBSCRIPTION_ID)) {
+    match seen.said.subscription_id {
         Some(id) if id.bytes() == call.raw_id.as_bytes() => {}
         Some(id) => {
             let detail = format!("{}; the request has the id {}", RawId::from_token(id.bytes()), call.raw_id);

@@ -4,7 +4,7 @@
 
 use imbl::HashMap;
 use tap_jsonrpc::Node;
-use tap_protocol::{LOG_LEVELS, Side, log_level, meta};
+use tap_protocol::{LOG_LEVELS, Side, log_level};
 
 use super::super::{Out, Seen};
 use super::{GRACE_NS, answered_ns};
@@ -94,7 +94,7 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     let level = if &*call.method == "logging/setLevel" {
         named_level(seen, seen.param("level"), out)
     } else if seen.is_modern()
-        && let Some(level) = seen.meta.and_then(|meta| meta.get(meta::LOG_LEVEL))
+        && let Some(level) = seen.said.log_level
     {
         named_level(seen, Some(level), out)
     } else {

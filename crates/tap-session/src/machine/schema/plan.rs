@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use tap_jsonrpc::Node;
+use tap_jsonrpc::{Key, Node};
 use tap_protocol::{
     ANY_METHOD, EACH_ELEMENT, EACH_MEMBER, METHODS, Method, Place, Revision, Revisions, fields, meta, required_params,
     required_result,
@@ -25,6 +25,11 @@ pub(super) struct Plan {
     /// `resultType` and `task` of a result, which say what kind of result it is.
     result_type: u64,
     task: u64,
+    /// Those that begin with the name of a member, and those that are no longer than that.
+    named: u64,
+    short: u64,
+    /// The lengths of these names, bytes: most members of a message have another length than all of them.
+    lengths: u64,
 }
 
 /// What a walk came by.
@@ -69,7 +74,20 @@ impl Plan {
                 plan.task = plan.add(&["task"]);
             }
         }
+        let all = plan.all();
+        plan.named = plan.some_of(all, |path| path.first() != Some(&EACH_ELEMENT));
+        plan.short = plan.some_of(all, |path| path.len() == 1);
+        plan.lengths =
+            plan.paths.iter().filter_map(|path| path.first()).fold(0, |set, name| set | length_bit(name.len()));
+        if plan.paths.iter().any(|path| path.first() == Some(&EACH_MEMBER)) {
+            plan.lengths = u64::MAX;
+        }
         plan
+    }
+
+    fn all(&self) -> u64 {
+        let all = u32::try_from(self.paths.len()).ok().and_then(|n_paths| 1_u64.checked_shl(n_paths));
+        all.map_or(u64::MAX, |bit| bit - 1)
     }
 
     /// Adds a path, unless it is there, and gives back its bit.
@@ -95,11 +113,17 @@ impl Plan {
     /// Looks for all of them in one walk. Where there are no params, it is as if there were none in them.
     pub(super) fn walk<'a>(&self, node: Option<Node<'a>>) -> Walked<'a> {
         let mut walked = Walked::default();
-        let all = u32::try_from(self.paths.len()).ok().and_then(|n_paths| 1_u64.checked_shl(n_paths));
-        let all = all.map_or(u64::MAX, |bit| bit - 1);
         match node {
-            Some(node) => self.step(node, all, 0, &mut walked),
-            None => walked.held = self.some_of(all, |path| path.len() == 1),
+            Some(node) if node.is_object() => {
+                walked.held = self.short;
+                for (key, value) in node.members() {
+                    if self.lengths & length_bit(key.bytes().len().saturating_sub(2)) != 0 || key.has_escapes() {
+                        self.member(&key, value, self.named, self.short, 0, &mut walked);
+                    }
+                }
+            }
+            Some(node) => self.step(node, self.all(), 0, &mut walked),
+            None => walked.held = self.short,
         }
         walked
     }
@@ -112,7 +136,6 @@ impl Plan {
 
     /// Goes on with some of the paths from the node that their first `depth` steps lead to. As deep as the longest path.
     fn step<'a>(&self, node: Node<'a>, which: u64, depth: usize, walked: &mut Walked<'a>) {
-        let step = |index: usize| self.paths.get(index).and_then(|path| path.get(depth)).copied().unwrap_or_default();
         if node.is_array() {
             let deeper = self.some_of(which, |path| path.get(depth) == Some(&EACH_ELEMENT));
             if deeper != 0 {
@@ -128,28 +151,39 @@ impl Plan {
         let last = self.some_of(which, |path| path.len() == depth + 1);
         walked.held |= last;
         for (key, value) in node.members() {
-            let mut deeper = 0;
-            for index in bits(which) {
-                if !key.is(step(index)) && step(index) != EACH_MEMBER {
-                    continue;
-                }
-                let bit = 1 << index;
-                if last & bit != 0 {
-                    walked.found |= bit;
-                    if bit == self.result_type {
-                        walked.result_type = Some(value);
-                    } else if bit == self.task {
-                        walked.task = Some(value);
-                    }
-                } else {
-                    deeper |= bit;
-                }
-            }
-            if deeper != 0 {
-                self.step(value, deeper, depth + 1, walked);
-            }
+            self.member(&key, value, which, last, depth, walked);
         }
     }
+
+    /// One member of an object: which of the paths end here, and which go on below.
+    fn member<'a>(&self, key: &Key<'a>, value: Node<'a>, which: u64, last: u64, depth: usize, walked: &mut Walked<'a>) {
+        let step = |index: usize| self.paths.get(index).and_then(|path| path.get(depth)).copied().unwrap_or_default();
+        let mut deeper = 0;
+        for index in bits(which) {
+            if !key.is(step(index)) && step(index) != EACH_MEMBER {
+                continue;
+            }
+            let bit = 1 << index;
+            if last & bit != 0 {
+                walked.found |= bit;
+                if bit == self.result_type {
+                    walked.result_type = Some(value);
+                } else if bit == self.task {
+                    walked.task = Some(value);
+                }
+            } else {
+                deeper |= bit;
+            }
+        }
+        if deeper != 0 {
+            self.step(value, deeper, depth + 1, walked);
+        }
+    }
+}
+
+/// The bit that stands for names of this length; long ones share the last.
+fn length_bit(n_bytes: usize) -> u64 {
+    1 << n_bytes.min(63)
 }
 
 /// The places of the bits that are set.
