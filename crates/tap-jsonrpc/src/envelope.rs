@@ -5,7 +5,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::notes::Notes;
-use crate::text::decode_string;
+use memchr::memchr;
+
+use crate::text::{decode_string, resolve_escapes};
 use crate::value::{Captures, clip};
 
 /// What a scan found out about one unit, usually a line.
@@ -154,18 +156,25 @@ pub enum EnvelopeError {
     },
 }
 
-/// An id as it was written: `1`, `1.0`, `1e0` and `"1"` are four different ids, and `"\u0061"` is not `"a"`.
+/// An id as it was written: `1`, `1.0`, `1e0` and `"1"` are four different ids.
 ///
 /// A peer that answers with another spelling of the same number broke the rule that ids come back as they were; whoever
-/// pairs messages decides what to do about it. Ids are ordered by their bytes, which is no order of numbers.
+/// pairs messages decides what to do about it. A text, though, is the same with any escapes: `"a\/b"` is `"a/b"` and
+/// `"\u00e9"` is `"é"`, since encoders differ in what they escape and no peer can tell. Ids are ordered by their bytes,
+/// escapes resolved, which is no order of numbers.
 #[derive(Clone)]
 pub struct RawId(Repr);
 
 /// Short ids, which nearly all are, lie where the id lies: an id is cloned several times a message.
 #[derive(Clone)]
 enum Repr {
-    Short { length: u8, bytes: [u8; SHORT_BYTES] },
+    Short {
+        length: u8,
+        bytes: [u8; SHORT_BYTES],
+    },
     Long(Box<[u8]>),
+    /// A text with escapes, and the same without those that need not be.
+    Escaped(Box<(Box<[u8]>, Box<[u8]>)>),
 }
 
 /// With its length and its kind it takes as much room as a boxed slice and a bit: 24 bytes.
@@ -176,6 +185,10 @@ impl RawId {
     /// [`TOKEN_LIMIT_BYTES`](crate::TOKEN_LIMIT_BYTES).
     #[must_use]
     pub fn from_token(token: &[u8]) -> Self {
+        if token.starts_with(b"\"") && memchr(b'\\', token).is_some() {
+            let token = clip(token);
+            return Self(Repr::Escaped(Box::new((token.into(), resolve_escapes(token).into()))));
+        }
         let mut bytes = [0; SHORT_BYTES];
         match (bytes.get_mut(..token.len()), u8::try_from(token.len())) {
             (Some(part), Ok(length)) => {
@@ -192,6 +205,15 @@ impl RawId {
         match &self.0 {
             Repr::Short { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or_default(),
             Repr::Long(bytes) => bytes,
+            Repr::Escaped(both) => &both.0,
+        }
+    }
+
+    /// What ids are compared by.
+    fn resolved(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Short { .. } | Repr::Long(_) => self.as_bytes(),
+            Repr::Escaped(both) => &both.1,
         }
     }
 
@@ -210,7 +232,7 @@ impl RawId {
 
 impl PartialEq for RawId {
     fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
+        self.resolved() == other.resolved()
     }
 }
 
@@ -218,7 +240,7 @@ impl Eq for RawId {}
 
 impl Hash for RawId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_bytes().hash(state);
+        self.resolved().hash(state);
     }
 }
 
@@ -230,7 +252,7 @@ impl PartialOrd for RawId {
 
 impl Ord for RawId {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_bytes().cmp(other.as_bytes())
+        self.resolved().cmp(other.resolved())
     }
 }
 
@@ -262,7 +284,7 @@ mod tests {
     #[test]
     fn ids_are_compared_as_written() {
         let spellings: Vec<_> =
-            ["1", "1.0", "1e0", "\"1\"", "\"\\u0031\"", "null"].map(|token| RawId::from_token(token.as_bytes())).into();
+            ["1", "1.0", "1e0", "\"1\"", "\"\\u0032\"", "null"].map(|token| RawId::from_token(token.as_bytes())).into();
         let different: std::collections::BTreeSet<_> = spellings.iter().collect();
         assert_eq!(different.len(), spellings.len());
         assert_eq!(RawId::from_token(b"1"), spellings[0]);
@@ -283,6 +305,28 @@ mod tests {
         ] {
             assert_eq!(RawId::from_token(token).to_string(), shown);
         }
+    }
+
+    #[test]
+    fn a_text_is_the_same_with_any_escapes() {
+        for (one, other, same) in [
+            (r#""a/b""#, r#""a\/b""#, true),
+            ("\"é\"", r#""\u00e9""#, true),
+            (r#""\u0031""#, r#""1""#, true),
+            (r#""\u0031""#, "1", false),
+            (r#""\ud83d\ude00""#, "\"😀\"", true),
+            (r#""\ud83d""#, "\"\u{fffd}\"", false),
+            (r#""\ud83d""#, r#""\uD83D""#, true),
+            (r#""\ud83d""#, r#""\ude00""#, false),
+            (r#""\n""#, r#""\u000a""#, true),
+            (r#""\\n""#, r#""\n""#, false),
+            (r#""\"""#, r#""\u0022""#, true),
+        ] {
+            let [one, other] = [one, other].map(|token| RawId::from_token(token.as_bytes()));
+            assert_eq!(one == other, same, "{one} and {other}");
+            assert_eq!(one.cmp(&other) == Ordering::Equal, same);
+        }
+        assert_eq!(RawId::from_token(br#""a\/b""#).to_string(), r#""a\/b""#, "shown as written");
     }
 
     #[test]

@@ -83,6 +83,27 @@ fn unicode_escape(after_letter: &[u8]) -> (char, usize) {
     }
 }
 
+/// A string token with each character that an escape stands for in its place, so that texts that are the same have the
+/// same bytes. Escaped stay the quote, the backslash, and a surrogate without its partner, which is no character.
+pub(crate) fn resolve_escapes(token: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(token.len());
+    let mut rest = token;
+    while let Some(at) = memchr(b'\\', rest) {
+        let (plain, from_backslash) = rest.split_at(at);
+        bytes.extend_from_slice(plain);
+        let (character, length) = escape(&from_backslash[1..]);
+        let (escaped, after) = from_backslash.split_at(1 + length);
+        match character {
+            '"' | '\\' => bytes.extend_from_slice(&[b'\\', character as u8]),
+            REPLACEMENT => bytes.extend_from_slice(&escaped.to_ascii_lowercase()),
+            _ => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        rest = after;
+    }
+    bytes.extend_from_slice(rest);
+    bytes
+}
+
 fn code_unit(digits: &[u8]) -> Option<u16> {
     let digits = digits.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | u16::from(hex_value(digit)?)))

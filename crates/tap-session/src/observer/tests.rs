@@ -374,3 +374,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_text_as_id_comes_back_with_any_escapes() {
+    check(
+        r#"
+-> {"jsonrpc":"2.0","id":"a/b","method":"ping"}
+<- {"jsonrpc":"2.0","id":"a\/b","result":{}}
+"#,
+        r#"
+1: request id="a/b" ping
+2: result id="a\/b" ping Ok to 1 after 1 ms
+   1 answered by 2 after 1 ms: Ok
+"#,
+    );
+}

@@ -1,7 +1,7 @@
 //! What the server says to a client.
 
 use bytes::Bytes;
-use tap_jsonrpc::Node;
+use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Era, INTERNAL_ERROR, METHOD_NOT_FOUND, Revision, Side, meta, method};
 
 use super::Client;
@@ -95,7 +95,8 @@ impl Client {
 
     /// The server gives up a request of its own, or ends a subscription of ours.
     fn cancelled(&mut self, id: Node<'_>) {
-        let request = self.asked.iter().find(|(_, raw_id)| raw_id.as_bytes() == id.bytes()).map(|(at, _)| *at);
+        let request =
+            self.asked.iter().find(|(_, raw_id)| **raw_id == RawId::from_token(id.bytes())).map(|(at, _)| *at);
         if let Some(request) = request {
             self.asked.remove(&request);
             self.seat.push(Output::Withdrawn { request });
@@ -111,7 +112,7 @@ impl Client {
 
     /// The request of ours that is in flight with this id.
     fn request_with_id(&self, id: Node<'_>) -> Option<At> {
-        let raw_id = tap_jsonrpc::RawId::from_token(id.bytes());
+        let raw_id = RawId::from_token(id.bytes());
         Some(self.seat.state().call(0, tap_frame::Direction::ToServer, &raw_id)?.at)
     }
 

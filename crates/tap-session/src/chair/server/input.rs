@@ -195,8 +195,8 @@ impl Server {
     }
 
     fn cancelled(&mut self, id: Node<'_>) {
-        let asked = self.asked.iter().find(|(_, asked)| asked.raw_id.as_bytes() == id.bytes());
-        let listens = self.subscriptions.iter().find(|(_, open)| open.raw_id.as_bytes() == id.bytes());
+        let asked = self.asked.iter().find(|(_, asked)| asked.raw_id == RawId::from_token(id.bytes()));
+        let listens = self.subscriptions.iter().find(|(_, open)| open.raw_id == RawId::from_token(id.bytes()));
         let request = asked.map(|(at, _)| *at).or_else(|| listens.map(|(at, _)| *at));
         if let Some(request) = request {
             self.asked.remove(&request);

@@ -388,7 +388,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         return;
     }
     match seen.said.subscription_id {
-        Some(id) if id.bytes() == call.raw_id.as_bytes() => {}
+        Some(id) if RawId::from_token(id.bytes()) == call.raw_id => {}
         Some(id) => {
             let detail = format!("{}; the request has the id {}", RawId::from_token(id.bytes()), call.raw_id);
             find_beside(&rule::SUB_004, seen, detail, call.at, out);

@@ -6,7 +6,7 @@ use tap_protocol::{Revisions, Side};
 use super::found;
 use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::features::embedded_pair;
-use crate::machine::{Out, Seen};
+use crate::machine::{Out, Parts, Said, Seen};
 use crate::observer::Event;
 use crate::script;
 
@@ -137,6 +137,8 @@ fn an_embedded_answer_is_judged_with_its_request() {
         result: None,
         error: None,
         meta: None,
+        said: Said::default(),
+        parts: Parts::default(),
     };
     let request = format!(r#"{{"method":"elicitation/create","params":{FORM}}}"#);
     let (mut findings, mut links) = (Vec::new(), Vec::new());
