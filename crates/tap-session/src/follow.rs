@@ -5,7 +5,7 @@ use tap_jsonrpc::{RawId, Scanned, Scanner, scan};
 use tap_protocol::Side;
 
 use crate::machine::{Found, Link, Machine};
-use crate::observer::{Event, Observer, Stamp, WATCHES};
+use crate::observer::{Event, Observer, ROW_WATCHES, Stamp};
 use crate::row::At;
 use crate::rule::Finding;
 use crate::state::SessionState;
@@ -48,7 +48,7 @@ pub struct Lens {
 
 impl Default for Lens {
     fn default() -> Self {
-        Self { scanner: Scanner::new(WATCHES), nothing: scan(b"", WATCHES) }
+        Self { scanner: Scanner::new(ROW_WATCHES), nothing: scan(b"", ROW_WATCHES) }
     }
 }
 

@@ -30,6 +30,10 @@ pub(crate) const WATCHES: &[Path] = &[
     Path(&["result", "_meta", "io.modelcontextprotocol/serverInfo", "version"]),
 ];
 
+/// The first of the [watches](WATCHES): what rows need. Who talks is known to a follower without the others, and to look
+/// for them takes time.
+pub(crate) const ROW_WATCHES: &[Path] = WATCHES.split_at(4).0;
+
 /// How many requests can wait for their answers at a time. Answers to more than these find no request: a peer that never
 /// answers must not take all memory.
 pub const WAITING_LIMIT: usize = 100_000;
