@@ -62,9 +62,7 @@ impl Follower {
     /// Follows a session of which the beginning is missing. Rules that need all of it are not judged.
     #[must_use]
     pub fn from_the_middle() -> Self {
-        let mut follower = Self::default();
-        follower.machine.state.whole = false;
-        follower
+        Self { observer: Observer::default(), machine: Machine::from_the_middle() }
     }
 
     /// Follows a session whose messages are bodies and events of HTTP, not lines.

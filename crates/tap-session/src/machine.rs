@@ -33,8 +33,15 @@ pub const KEPT_LIMIT_BYTES: usize = 1024 * 1024;
 /// Requests in flight of which `params` are kept. Of more, only what is asked is known.
 const KEPT_PARAMS: usize = 10_000;
 
-/// Findings of one message at most. A message of a million mistakes shows its first ones.
-const FINDINGS_OF_A_MESSAGE: usize = 50;
+/// Memory that these `params` may take, bytes.
+const KEPT_PARAMS_BYTES: usize = 64 * 1024 * 1024;
+
+/// How much of a message a part that is kept may keep in memory beside itself, bytes: to copy a part costs more than that.
+const KEPT_BESIDE_BYTES: usize = 1024;
+
+/// Findings of one rule in one message, or at the end, at most. A message of a million mistakes shows its first ones, and
+/// those of one rule do not hide those of another.
+const FINDINGS_OF_A_RULE: usize = 50;
 
 /// What one message has to do with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -232,19 +239,29 @@ impl Seen<'_> {
         self.params?.get(name)
     }
 
-    /// Keeps a part of the message without copying it, unless it is very long.
+    /// Keeps a part of the message, unless it is very long: without copying it where it is most of the message.
     pub(crate) fn keep(&self, node: Node<'_>) -> Option<Kept> {
         let bytes = node.bytes();
-        let inside = self.frame.bytes.as_ptr_range();
-        let part = bytes.as_ptr_range();
         if bytes.len() > KEPT_LIMIT_BYTES {
             return None;
         }
-        if inside.start <= part.start && part.end <= inside.end && self.frame.bytes.len() <= KEPT_LIMIT_BYTES {
+        if self.is_shared(bytes) {
             Some(Kept(self.frame.bytes.slice_ref(bytes)))
         } else {
             Some(Kept(Bytes::copy_from_slice(bytes)))
         }
+    }
+
+    /// How much memory it takes to keep a part of the message, bytes.
+    fn kept_bytes(&self, node: Node<'_>) -> usize {
+        if self.is_shared(node.bytes()) { self.frame.bytes.len() } else { node.bytes().len() }
+    }
+
+    fn is_shared(&self, bytes: &[u8]) -> bool {
+        let (inside, part) = (self.frame.bytes.as_ptr_range(), bytes.as_ptr_range());
+        inside.start <= part.start
+            && part.end <= inside.end
+            && self.frame.bytes.len() <= 2 * bytes.len() + KEPT_BESIDE_BYTES
     }
 }
 
@@ -254,13 +271,15 @@ pub(crate) struct Out<'a> {
     pub(crate) links: &'a mut Vec<Link>,
     /// Whether nothing of the session is missing so far.
     whole: bool,
-    n_findings: usize,
+    /// How many findings there are of each rule, of those that have any.
+    n_findings: Vec<(&'static Rule, usize)>,
 }
 
 impl<'a> Out<'a> {
     pub(crate) fn new(found: &'a mut Found, whole: bool) -> Self {
-        Self { findings: &mut found.findings, links: &mut found.links, whole, n_findings: 0 }
+        Self { findings: &mut found.findings, links: &mut found.links, whole, n_findings: Vec::new() }
     }
+
     /// Says that a message broke a rule, if the rule holds in its revision. What is given back can be changed: who broke
     /// it, which messages show it too, a milder severity.
     pub(crate) fn find(
@@ -282,10 +301,14 @@ impl<'a> Out<'a> {
         detail: impl Into<String>,
     ) -> Option<&mut Finding> {
         let severity = rule.severity_in(revisions)?;
-        if (rule.needs_whole && !self.whole) || self.n_findings >= FINDINGS_OF_A_MESSAGE {
+        if rule.needs_whole && !self.whole {
             return None;
         }
-        self.n_findings += 1;
+        match self.n_findings.iter_mut().find(|(this, _)| std::ptr::eq(*this, rule)) {
+            Some((_, n_findings)) if FINDINGS_OF_A_RULE <= *n_findings => return None,
+            Some((_, n_findings)) => *n_findings += 1,
+            None => self.n_findings.push((rule, 1)),
+        }
         let detail = clipped(&detail.into(), DETAIL_LIMIT_BYTES);
         self.findings.push(Finding { rule, severity, at, others: Vec::new(), by, detail });
         self.findings.last_mut()
@@ -324,11 +347,14 @@ impl Machine {
         let before = found.findings.len();
         let state = &mut self.state;
         state.at_ns = stamp.at_ns;
-        let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
+        let mut out = Out::new(found, state.whole);
         if let Origin::Gap(n_bytes) = stamp.origin {
             state.whole = false;
             state.totals.lost_bytes += n_bytes;
-            self.framing.forget();
+            if stamp.stream.channel() == tap_frame::Channel::Message {
+                state.gap_at = Some(At { seq: stamp.seq, member: 0 });
+            }
+            self.framing.tear(stamp.stream);
             return;
         }
         let party = state.party_mut(sender(stamp.stream.direction()));
@@ -379,18 +405,24 @@ impl Machine {
 
     /// Says that nothing will follow.
     pub(crate) fn finish(&mut self, found: &mut Found) {
-        if self.state.phase == crate::state::Phase::Ended {
+        if self.state.ended {
             return;
         }
         let before = found.findings.len();
         let state = &mut self.state;
-        let mut out = Out { findings: &mut found.findings, links: &mut found.links, whole: state.whole, n_findings: 0 };
+        let mut out = Out::new(found, state.whole);
         rpc::end(state, &mut self.framing, &mut out);
         progress::end(state, &mut out);
         modern::end(state, &mut out);
-        state.phase = crate::state::Phase::Ended;
-        state.phase_at = state.at;
+        state.ended = true;
         self.count(&found.findings[before..]);
+    }
+
+    /// The machine of a session of which the beginning is missing.
+    pub(crate) fn from_the_middle() -> Self {
+        let mut machine = Self { framing: rpc::Framing::from_the_middle(), ..Self::default() };
+        machine.state.whole = false;
+        machine
     }
 
     /// The machine of a session over HTTP.
@@ -522,7 +554,11 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     let Some(raw_id) = &seen.row.raw_id else {
         return;
     };
-    let params = seen.params.filter(|_| state.n_in_flight < KEPT_PARAMS).and_then(|params| seen.keep(params));
+    let has_room = |params: &Node<'_>| {
+        state.n_in_flight < KEPT_PARAMS && state.kept_bytes + seen.kept_bytes(*params) <= KEPT_PARAMS_BYTES
+    };
+    let kept = seen.params.filter(has_room).and_then(|params| Some((seen.keep(params)?, seen.kept_bytes(params))));
+    let (params, kept_bytes) = kept.unzip();
     let token = seen.said.progress_token;
     let mut call = Call {
         at: seen.at(),
@@ -535,6 +571,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         target: seen.row.target.as_deref().map(Arc::from),
         revisions: seen.revisions,
         params,
+        kept_bytes: kept_bytes.unwrap_or_default(),
         progress_token: token.map(|token| RawId::from_token(token.bytes())),
         n_progress: 0,
         progress: None,
@@ -558,7 +595,7 @@ fn request(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     features::request(state, seen, &call, out);
     schema::request(seen, out);
     state.used_ids[seen.side as usize].insert(raw_id);
-    if raw_id.is_null() {
+    if raw_id.is_null() || call.is_notification() {
         return;
     }
     if state.n_in_flight < crate::observer::WAITING_LIMIT {

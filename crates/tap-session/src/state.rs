@@ -9,7 +9,7 @@ use imbl::hashmap::Entry;
 use imbl::{HashMap, HashSet, OrdMap, Vector};
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId};
-use tap_protocol::{Era, Method, Revision, Revisions, Side};
+use tap_protocol::{Era, Method, MethodKind, Revision, Revisions, Side};
 
 use crate::machine::lists::Lists;
 use crate::machine::modern::Modern;
@@ -50,8 +50,6 @@ pub enum Phase {
     Operating,
     /// `initialize` was answered with an error.
     Refused,
-    /// The recording is over.
-    Ended,
 }
 
 impl Phase {
@@ -65,7 +63,6 @@ impl Phase {
             Self::Initialized => "initialized",
             Self::Operating => "operating",
             Self::Refused => "refused",
-            Self::Ended => "ended",
         }
     }
 }
@@ -128,6 +125,8 @@ pub struct Call {
     pub revisions: Revisions,
     /// Its `params`, unless they are very long.
     pub params: Option<Kept>,
+    /// Memory that these take while it is in flight, bytes.
+    pub(crate) kept_bytes: usize,
     /// Its progress token as written.
     pub progress_token: Option<RawId>,
     /// Progress notifications for it.
@@ -161,6 +160,12 @@ impl Call {
     #[must_use]
     pub fn side(&self) -> Side {
         sender(self.direction)
+    }
+
+    /// Whether it is a notification that has an id. Whether that makes it a request its receiver decides: it is not waited
+    /// for.
+    pub(crate) fn is_notification(&self) -> bool {
+        self.known.is_some_and(|method| method.kind == MethodKind::Notification)
     }
 
     /// A member of its `params`.
@@ -344,6 +349,17 @@ impl Totals {
     }
 }
 
+/// What `initialize` changes in a session of the modern era, and its refusal brings back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BeforeHandshake {
+    pub(crate) phase: Phase,
+    pub(crate) phase_at: Option<At>,
+    pub(crate) asked_revision: Option<Arc<str>>,
+    pub(crate) revision_text: Option<Arc<str>>,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) client: Party,
+}
+
 /// The requests that wait for an answer, by scope, direction and id.
 type InFlight = HashMap<(u64, Direction, RawId), Vec<Arc<Call>>>;
 
@@ -358,6 +374,8 @@ pub struct SessionState {
     pub phase: Phase,
     /// Since which message.
     pub phase_at: Option<At>,
+    /// Whether the session, or its recording, is over.
+    pub ended: bool,
     /// The era that is spoken; provisional while [probing](Phase::Probing).
     pub era: Option<Era>,
     /// The revision that the client asked for, as written.
@@ -388,10 +406,14 @@ pub struct SessionState {
     pub totals: Totals,
     /// Whether the recording begins with the session and has no gap so far.
     pub whole: bool,
+    /// The newest gap. Requests that were sent before it may have been answered in it.
+    pub gap_at: Option<At>,
     /// Whether a stream of it was resumed (HTTP, legacy era), so that messages may come twice.
     pub resumed: bool,
     pub(crate) in_flight: InFlight,
     pub(crate) n_in_flight: usize,
+    /// Memory that the `params` of requests in flight take, bytes.
+    pub(crate) kept_bytes: usize,
     /// By direction of the request and token.
     pub(crate) tokens: HashMap<(Direction, RawId), (At, u64, RawId)>,
     pub(crate) recent: Vector<Arc<Call>>,
@@ -399,6 +421,8 @@ pub struct SessionState {
     pub(crate) used_tokens: [UsedIds; 2],
     /// Progress whose request has not been seen yet.
     pub(crate) early_progress: Vector<EarlyProgress>,
+    /// What held before the client asked for a handshake in a session of the modern era.
+    pub(crate) before_handshake: Option<Arc<BeforeHandshake>>,
     /// Whether the client has sent a request that is not `ping` or a probe.
     pub(crate) client_asked: bool,
     /// `notifications/initialized` came before `initialize` was answered.
@@ -414,6 +438,7 @@ impl Default for SessionState {
             at_ns: 0,
             phase: Phase::default(),
             phase_at: None,
+            ended: false,
             era: None,
             asked_revision: None,
             revision_text: None,
@@ -429,13 +454,16 @@ impl Default for SessionState {
             used_ids: [UsedIds::default(), UsedIds::default()],
             totals: Totals::default(),
             whole: true,
+            gap_at: None,
             resumed: false,
             in_flight: HashMap::new(),
             n_in_flight: 0,
+            kept_bytes: 0,
             tokens: HashMap::new(),
             recent: Vector::new(),
             used_tokens: [UsedIds::default(), UsedIds::default()],
             early_progress: Vector::new(),
+            before_handshake: None,
             client_asked: false,
             initialized_early: false,
             told_once: HashSet::new(),
@@ -507,6 +535,12 @@ impl SessionState {
         self.in_flight.get(&(*scope, direction, raw_id.clone()))?.iter().find(|call| call.at == *at)
     }
 
+    /// Whether nothing is missing since a request was sent: it was not answered, nor were its id and token used again,
+    /// without being seen.
+    pub(crate) fn is_whole_since(&self, call: &Call) -> bool {
+        self.gap_at.is_none_or(|gap| gap < call.at)
+    }
+
     /// Changes a call in flight, if it is there.
     pub(crate) fn change_call(&mut self, call: &Call, change: impl FnOnce(&mut Call)) {
         self.change_call_at(&(call.scope, call.direction, call.raw_id.clone()), call.at, change);
@@ -525,6 +559,7 @@ impl SessionState {
             self.tokens.insert((call.direction, token.clone()), (call.at, call.scope, call.raw_id.clone()));
         }
         self.n_in_flight += 1;
+        self.kept_bytes += call.kept_bytes;
         let key = (call.scope, call.direction, call.raw_id.clone());
         match self.in_flight.entry(key) {
             Entry::Occupied(mut calls) => calls.get_mut().push(Arc::new(call)),
@@ -543,6 +578,7 @@ impl SessionState {
             self.in_flight.remove(&key);
         }
         self.n_in_flight -= 1;
+        self.kept_bytes = self.kept_bytes.saturating_sub(call.kept_bytes);
         if let Some(token) = &call.progress_token {
             let key = (direction, token.clone());
             if self.tokens.get(&key).is_some_and(|(this, ..)| *this == at) {

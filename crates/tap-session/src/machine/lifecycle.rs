@@ -2,19 +2,25 @@
 //!
 //! Source: MCP basic/lifecycle of each legacy revision; 2026-07-28, basic/versioning and server/discover.
 
+mod may;
+
 use std::sync::Arc;
 
 use tap_jsonrpc::Node;
-use tap_protocol::{Era, Method, MethodKind, Revision, Revisions, Side, meta};
+use tap_protocol::{Era, Revision, Revisions, Side, meta};
 
 use super::{Out, Seen};
 use crate::row::{RowKind, Status};
 use crate::rule::{Severity, quoted};
 use crate::rules::lifecycle as rule;
-use crate::state::{Call, Party, Phase, SessionState};
+use crate::state::{BeforeHandshake, Call, Party, Phase, SessionState, UsedIds};
+use may::{capabilities, known_method, undeclared};
 
 /// Revisions that a server named which are remembered.
 const SUPPORTED_REVISIONS: usize = 50;
+
+/// Requests in flight that are looked through when a session opens. With more, the ids before it count on.
+const SEARCHED_CALLS: usize = 1_000;
 
 /// How much of `instructions` is kept, bytes.
 const INSTRUCTIONS_BYTES: usize = 16 * 1024;
@@ -116,6 +122,9 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
             let modern = seen.is_modern();
             if modern {
                 open_modern(state, seen);
+            } else if call.is_notification() {
+                // With an id it says the same, and that it has one is said elsewhere.
+                client_ready(state, seen, out);
             } else if &*name != "initialize" && &*name != "ping" {
                 client_in_order(state, seen, out);
             }
@@ -160,6 +169,11 @@ fn open_modern(state: &mut SessionState, seen: &Seen<'_>) {
 
 /// A client's legacy request that is neither `initialize` nor `ping`.
 fn client_in_order(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if !state.whole && state.phase != Phase::Operating {
+        // The handshake, or the end of it, is what is missing.
+        operate_as_legacy(state, seen);
+        return;
+    }
     match state.phase {
         Phase::Unopened | Phase::Probing | Phase::Refused => {
             if !state.client_asked && state.told_once.insert("LIF-001").is_none() {
@@ -174,13 +188,31 @@ fn client_in_order(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>)
                 out.find(&rule::LIF_004, seen, format!("{} came first", quoted(seen.method_name())));
             }
         }
-        Phase::Operating | Phase::Ended => {}
+        Phase::Operating => {}
     }
 }
 
+/// The client uses a session of the legacy era, whatever of its handshake was seen.
+fn operate_as_legacy(state: &mut SessionState, seen: &Seen<'_>) {
+    if state.era != Some(Era::Legacy) {
+        state.era = Some(Era::Legacy);
+        // What a probe asked for.
+        state.asked_revision = None;
+    }
+    enter(state, seen, Phase::Operating);
+}
+
+/// Whether `initialize` would open a session now: neither is there one of the legacy era, nor was one refused.
+pub(super) fn opens_a_session(state: &SessionState) -> bool {
+    !in_legacy_session(state) && state.phase != Phase::Refused
+}
+
+fn in_legacy_session(state: &SessionState) -> bool {
+    state.era == Some(Era::Legacy) && matches!(state.phase, Phase::Initializing | Phase::Initialized | Phase::Operating)
+}
+
 fn initialize(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
-    let legacy_session = state.era == Some(Era::Legacy)
-        && matches!(state.phase, Phase::Initializing | Phase::Initialized | Phase::Operating);
+    let legacy_session = in_legacy_session(state);
     if legacy_session {
         let finding = out.find(&rule::LIF_006, seen, "");
         if let (Some(finding), Some(at)) = (finding, state.phase_at) {
@@ -207,12 +239,37 @@ fn initialize(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         // The session stays what it is, until an answer says otherwise.
         return;
     }
+    if opens_a_session(state) {
+        forget_used_ids(state);
+    }
+    state.before_handshake = (state.era == Some(Era::Modern) && state.modern.served.is_some()).then(|| {
+        Arc::new(BeforeHandshake {
+            phase: state.phase,
+            phase_at: state.phase_at,
+            asked_revision: state.asked_revision.clone(),
+            revision_text: state.revision_text.clone(),
+            revision: state.revision,
+            client: state.client.clone(),
+        })
+    });
     state.era = Some(Era::Legacy);
     state.revision = None;
     state.revision_text = None;
     state.asked_revision = kept_text(version, 100);
     introduce(&mut state.client, seen, info, capabilities);
     enter(state, seen, Phase::Initializing);
+}
+
+/// A session begins, in which the client may use ids that it used before, but for those that are in flight.
+fn forget_used_ids(state: &mut SessionState) {
+    if SEARCHED_CALLS < state.n_in_flight() {
+        return;
+    }
+    let mut used = UsedIds::default();
+    for call in state.in_flight().iter().filter(|call| call.side() == Side::Client) {
+        used.insert(&call.raw_id);
+    }
+    state.used_ids[Side::Client as usize] = used;
 }
 
 /// Says which of the members that a handshake needs are not there.
@@ -243,21 +300,8 @@ fn missing(
 /// A notification.
 pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     known_method(state, seen, out);
-    if seen.side == Side::Client && seen.method_name() == "notifications/initialized" && !seen.is_modern() {
-        match state.phase {
-            Phase::Initialized => {
-                if state.revision.is_none() {
-                    let named = state.revision_text.as_deref().unwrap_or_default();
-                    out.find(&rule::LIF_010, seen, format!("the server answered with {}", quoted(named)));
-                }
-                enter(state, seen, Phase::Operating);
-            }
-            Phase::Unopened | Phase::Probing | Phase::Initializing | Phase::Refused => {
-                out.find(&rule::LIF_005, seen, "");
-                state.initialized_early = true;
-            }
-            Phase::Operating | Phase::Ended => {}
-        }
+    if seen.side == Side::Client && !seen.is_modern() {
+        client_ready(state, seen, out);
     }
     let early = matches!(state.phase, Phase::Initializing | Phase::Initialized);
     let allowed = ["notifications/message", "notifications/progress", "notifications/cancelled"];
@@ -271,38 +315,25 @@ pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
     capabilities(state, seen, out);
 }
 
-/// Whether the method is there at all, in this revision, and from this side.
-fn known_method(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
-    let Some(method) = seen.method else {
-        let declares = |party: &Party| {
-            let capabilities = party.capabilities.as_ref();
-            capabilities.is_some_and(|known| known.declares(&["experimental"]) || known.declares(&["extensions"]))
-        };
-        if !declares(&state.client) && !declares(&state.server) {
-            out.find(&rule::LIF_015, seen, quoted(seen.method_name()));
+/// `notifications/initialized`, if it is that.
+fn client_ready(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if seen.method_name() != "notifications/initialized" {
+        return;
+    }
+    match state.phase {
+        Phase::Initialized => {
+            if state.revision.is_none() {
+                let named = state.revision_text.as_deref().unwrap_or_default();
+                out.find(&rule::LIF_010, seen, format!("the server answered with {}", quoted(named)));
+            }
+            enter(state, seen, Phase::Operating);
         }
-        return;
-    };
-    if method.kind == MethodKind::Request && seen.row.kind == RowKind::Notification {
-        out.find(&rule::LIF_012, seen, format!("{} is a request, and has no id here", quoted(method.name)));
-        return;
-    }
-    // That a server asks at all, and that a client tells progress, have rules of their own in the modern era.
-    let own_rule = seen.is_modern()
-        && (seen.side == Side::Server && seen.row.kind == RowKind::Request
-            || seen.side == Side::Client && method.name == "notifications/progress");
-    if own_rule {
-        return;
-    }
-    if method.revisions().intersection(seen.revisions).is_empty() {
-        let instead = match method.replaced_by {
-            Some(instead) if seen.is_modern() => format!("; instead: {instead}"),
-            _ => format!("; it is in {}", method.revisions()),
-        };
-        out.find(&rule::LIF_012, seen, format!("{}{instead}", quoted(method.name)));
-    } else if !seen.revisions.iter().any(|revision| method.may_send(revision, seen.side)) {
-        let detail = format!("{} from the {}", quoted(method.name), side_name(seen.side));
-        out.find(&rule::LIF_013, seen, detail);
+        Phase::Operating => {}
+        _ if !state.whole => operate_as_legacy(state, seen),
+        Phase::Unopened | Phase::Probing | Phase::Initializing | Phase::Refused => {
+            out.find(&rule::LIF_005, seen, "");
+            state.initialized_early = true;
+        }
     }
 }
 
@@ -311,41 +342,6 @@ pub(crate) fn side_name(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
         Side::Server => "server",
-    }
-}
-
-/// The capabilities of the legacy era that a message needs and that were not declared, as text.
-fn undeclared(
-    state: &SessionState,
-    method: &Method,
-    revisions: Revisions,
-    sender: Side,
-) -> Option<(Side, String, bool)> {
-    let revision = revisions.iter().next().filter(|_| revisions.is_subset_of(Revisions::LEGACY))?;
-    method.needs(revision, sender).find_map(|need| {
-        let known = state.party(need.declared_by).capabilities.as_ref()?;
-        let whole_feature = need.path.len() == 1 && need.declared_by != sender;
-        (!known.declares(need.path)).then(|| (need.declared_by, need.path.join("."), whole_feature))
-    })
-}
-
-fn capabilities(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
-    if !matches!(state.phase, Phase::Initialized | Phase::Operating) {
-        return;
-    }
-    let Some((declared_by, path, whole_feature)) =
-        seen.method.and_then(|method| undeclared(state, method, seen.revisions, seen.side))
-    else {
-        return;
-    };
-    let rule = match (whole_feature, declared_by) {
-        (true, Side::Server) => &rule::CAP_001,
-        (true, Side::Client) => &rule::CAP_002,
-        (false, _) => &rule::CAP_003,
-    };
-    let detail = format!("{} needs `{path}` of the {}", quoted(seen.method_name()), side_name(declared_by));
-    if let (Some(finding), Some(at)) = (out.find(rule, seen, detail), state.party(declared_by).declared_at) {
-        finding.others.push(at);
     }
 }
 
@@ -366,8 +362,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         ("initialize", None) => {
             supported_in_error(state, seen);
             if state.phase == Phase::Initializing {
-                state.era = None;
-                enter(state, seen, Phase::Refused);
+                refused(state, seen);
             }
         }
         ("server/discover", Some(result)) => discovered(state, seen, call, result),
@@ -390,6 +385,21 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     }
 }
 
+/// `initialize` was answered with an error.
+fn refused(state: &mut SessionState, seen: &Seen<'_>) {
+    let Some(before) = state.before_handshake.take() else {
+        state.era = None;
+        enter(state, seen, Phase::Refused);
+        return;
+    };
+    let BeforeHandshake { phase, phase_at, asked_revision, revision_text, revision, client } = (*before).clone();
+    state.era = Some(Era::Modern);
+    (state.phase, state.phase_at) = (phase, phase_at);
+    (state.asked_revision, state.revision_text, state.revision) = (asked_revision, revision_text, revision);
+    let Party { n_messages, n_bytes, .. } = state.client;
+    state.client = Party { n_messages, n_bytes, ..client };
+}
+
 fn initialized(state: &mut SessionState, seen: &Seen<'_>, result: Node<'_>, out: &mut Out<'_>) {
     let [version, capabilities, info, instructions] =
         result.pick(["protocolVersion", "capabilities", "serverInfo", "instructions"]);
@@ -406,12 +416,16 @@ fn initialized(state: &mut SessionState, seen: &Seen<'_>, result: Node<'_>, out:
         out.find(&rule::LIF_011, seen, "the server answers with it");
     }
     let asked = state.asked_revision.clone();
+    // A revision of the modern era cannot be agreed on in a handshake, whoever supports it.
+    let legacy = |asked: &str| Revision::nearest(asked).is_some_and(|revision| revision.era() == Era::Legacy);
     if let (Some(asked), Some(text)) = (&asked, &text)
         && asked != text
+        && legacy(asked)
         && state.supported.contains(asked)
     {
         out.find(&rule::LIF_009, seen, format!("asked for {}, answered {}", quoted(asked), quoted(text)));
     }
+    state.before_handshake = None;
     state.era = Some(Era::Legacy);
     state.revision_text = text;
     state.revision = revision.map(|revision| revision.min(Revision::LATEST_LEGACY));
@@ -447,3 +461,6 @@ fn supported(state: &mut SessionState, versions: Option<Node<'_>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

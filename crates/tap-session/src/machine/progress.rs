@@ -14,7 +14,7 @@ use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
 use tap_protocol::{Revisions, Side};
 
 use super::{LinkKind, Out, Seen, tasks};
-use crate::rule::{Severity, clipped, quoted};
+use crate::rule::{Rule, Severity, clipped, quoted};
 use crate::rules::progress as rule;
 use crate::state::{Call, Number, SessionState};
 
@@ -58,7 +58,7 @@ pub(crate) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
 /// An answer, and its request.
 pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     early::tell_overdue(state, seen.at_ns(), out);
-    cancel::answer(seen, call, out);
+    cancel::answer(state, seen, call, out);
     logging::answer(state, seen, call);
     let Some(result) = seen.result else {
         return;
@@ -117,7 +117,12 @@ fn supply(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut 
     };
     let node = Node::new(token.as_bytes());
     if !is_token(node) {
-        out.find(&rule::PRG_005, seen, format!("the request's is {}", shown(node)));
+        if node.is_null() {
+            null_member(&rule::PRG_005, seen, out);
+        } else {
+            out.find(&rule::PRG_005, seen, format!("the request's is {}", shown(node)));
+        }
+        call.progress_token = None;
         return;
     }
     state.used_tokens[seen.side as usize].insert(token);
@@ -127,6 +132,7 @@ fn supply(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut 
     if let Some(other) = state.call_of_token(seen.direction(), token)
         && other.scope == seen.scope
         && other.cancelled.is_none()
+        && state.is_whole_since(other)
         && let Some(finding) = out.find(&rule::PRG_006, seen, format!("{token} is that of {}", quoted(&other.method)))
     {
         finding.others.push(other.at);
@@ -163,6 +169,7 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
         out.find(&rule::PRG_005, seen, format!("it is {}", shown(token)));
         return;
     }
+    no_numbers(seen, value, total, out);
     let value = value.and_then(Node::as_f64);
     if let (Some(value), Some(total)) = (value, total.and_then(Node::as_f64))
         && total < value
@@ -175,13 +182,34 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     }
     let raw_token = RawId::from_token(token.bytes());
     if let Some(call) = active_call(state, seen, &raw_token) {
-        advance(seen, call, value, out);
+        advance(state, seen, call, value, out);
         let (key, at) = ((call.scope, call.direction, call.raw_id.clone()), call.at);
         state.change_call_at(&key, at, |call| count(call, seen.at_ns(), value.map(Number)));
     } else if let Some(index) = ended_call(state, seen, &raw_token) {
         late(state, seen, index, value, out);
     } else {
         unknown_token(state, seen, raw_token, value, out);
+    }
+}
+
+/// Says which of the two are no numbers. That `progress` is not there at all is for LIF-016 to say.
+fn no_numbers(seen: &Seen<'_>, value: Option<Node<'_>>, total: Option<Node<'_>>, out: &mut Out<'_>) {
+    if let Some(value) = value.filter(|value| !value.is_number()) {
+        out.find(&rule::PRG_009, seen, format!("`progress` is {}", shown(value)));
+    }
+    match total {
+        Some(total) if total.is_null() => null_member(&rule::PRG_009, seen, out),
+        Some(total) if !total.is_number() => {
+            out.find(&rule::PRG_009, seen, format!("`total` is {}", shown(total)));
+        }
+        _ => {}
+    }
+}
+
+/// A member that need not be there is null, which peers mostly take for its absence: milder than a wrong value.
+fn null_member(rule: &'static Rule, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if let Some(finding) = out.find(rule, seen, "null where the member should be left out") {
+        finding.severity = Severity::Warning;
     }
 }
 
@@ -213,11 +241,15 @@ fn ended_call(state: &SessionState, seen: &Seen<'_>, token: &RawId) -> Option<us
 }
 
 /// Progress for a request that is worked on.
-fn advance(seen: &Seen<'_>, call: &Call, value: Option<f64>, out: &mut Out<'_>) {
+fn advance(state: &SessionState, seen: &Seen<'_>, call: &Call, value: Option<f64>, out: &mut Out<'_>) {
     out.link(seen.at(), call.at, LinkKind::Progress);
     let (Some(value), Some(Number(previous))) = (value, call.progress) else {
         return;
     };
+    // A token may be used again when its request is over, which may have been in a gap.
+    if !state.is_whole_since(call) {
+        return;
+    }
     // Very large numbers may differ, and yet be the same when they are rounded.
     let stands = value.to_bits() == previous.to_bits() && value.abs() < EXACT_LIMIT;
     if (value < previous || stands)
@@ -240,8 +272,9 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
     };
     let others = [Some(call.at), call.answer].into_iter().flatten();
     if tasks::became_a_task(&call) {
-        advance(seen, &call, value, out);
-        if task_is_terminal(state, &call) == Some(true)
+        advance(state, seen, &call, value, out);
+        if state.is_whole_since(&call)
+            && task_is_terminal(state, &call) == Some(true)
             && let Some(finding) = out.find(&rule::PRG_003, seen, quoted(&call.method))
         {
             finding.others.extend(others);
@@ -252,6 +285,10 @@ fn late(state: &mut SessionState, seen: &Seen<'_>, index: usize, value: Option<f
         return;
     }
     out.link(seen.at(), call.at, LinkKind::Progress);
+    // What was dropped was not answered; and the token may be that of another request by now, if something is missing.
+    if call.answer.is_none() || !state.is_whole_since(&call) {
+        return;
+    }
     let since_ns = seen.at_ns().saturating_sub(answered_ns(&call));
     let detail = format!("{} ms after the answer to {}", since_ns / 1_000_000, quoted(&call.method));
     if let Some(finding) = out.find(&rule::PRG_002, seen, detail) {

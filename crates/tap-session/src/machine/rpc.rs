@@ -4,9 +4,9 @@
 
 use tap_frame::{Direction, Frame, Stream};
 use tap_jsonrpc::{Batch, Content, EnvelopeError, Member, Misfit, Node, NotAMessage, Notes, Progress, Scanner};
-use tap_protocol::{MethodKind, Revisions};
+use tap_protocol::Revisions;
 
-use super::{Out, Seen};
+use super::{Out, Seen, lifecycle};
 use crate::observer::WATCHES;
 use crate::row::{At, MessageRow, RowKind};
 use crate::rule::{Severity, quoted};
@@ -28,6 +28,8 @@ pub(crate) struct Framing {
     open: [Option<OpenValue>; 2],
     /// By stream code: the newest frame ended without a newline.
     tail: [Option<At>; 2],
+    /// By stream code: what comes next may be the rest of a line whose beginning is missing.
+    torn: [bool; 2],
 }
 
 /// A JSON value that goes on in the next line.
@@ -40,9 +42,23 @@ struct OpenValue {
 }
 
 impl Framing {
-    /// Forgets what came before a gap.
-    pub(crate) fn forget(&mut self) {
-        *self = Self { of_bodies: self.of_bodies, ..Self::default() };
+    /// The framing of a session of which the beginning is missing.
+    pub(crate) fn from_the_middle() -> Self {
+        Self { torn: [true; 2], ..Self::default() }
+    }
+
+    /// Bytes of a stream are missing: what came before them was cut short by whoever recorded, and so is what follows.
+    pub(crate) fn tear(&mut self, stream: Stream) {
+        if stream == Stream::Stderr {
+            return;
+        }
+        let index = index(stream);
+        (self.open[index], self.tail[index], self.torn[index]) = (None, None, true);
+    }
+
+    /// Whether a frame is a line that goes on, or would, but for a kill or a gap.
+    fn is_cut_short(&self, frame: &Frame) -> bool {
+        !self.of_bodies && !frame.bytes.is_empty() && !frame.bytes.ends_with(b"\n")
     }
 }
 
@@ -64,14 +80,14 @@ pub(crate) fn frame(
     out: &mut Out<'_>,
 ) {
     give_up(framing, frame.stream, out);
+    framing.torn[index(frame.stream)] = false;
     line(framing, state, frame, row, out);
 }
 
 /// Judges how a line was written.
 fn line(framing: &mut Framing, state: &mut SessionState, frame: &Frame, row: &MessageRow, out: &mut Out<'_>) {
     let (revisions, by) = (revisions_of_line(state), sender(frame.direction()));
-    framing.tail[index(frame.stream)] =
-        (!framing.of_bodies && !frame.bytes.ends_with(b"\n") && !frame.bytes.is_empty()).then_some(row.at);
+    framing.tail[index(frame.stream)] = framing.is_cut_short(frame).then_some(row.at);
     if row.notes.is_empty() {
         return;
     }
@@ -105,11 +121,23 @@ pub(crate) fn no_message(
     content: &Content,
     out: &mut Out<'_>,
 ) {
+    let is_cut_short = framing.is_cut_short(frame);
+    // The rest of a line whose beginning is missing: no braces can be balanced in it, so that it is never a message.
+    let is_torn = std::mem::take(&mut framing.torn[index(frame.stream)]);
+    // The beginning of a message that was cut short, in the middle of a character perhaps: the end says what of it.
+    let is_cut_message = is_cut_short && matches!(content, Content::NotJson(EnvelopeError::Truncated { .. }));
+    if is_torn || is_cut_message {
+        framing.tail[index(frame.stream)] = is_cut_short.then_some(row.at);
+        return;
+    }
     line(framing, state, frame, row, out);
     let revisions = revisions_of_line(state);
     let slot = &mut framing.open[index(frame.stream)];
     if let Some(open) = slot {
         open.scanner.feed(&frame.bytes);
+        if is_cut_short && open.scanner.progress() == Progress::Inside {
+            return;
+        }
         open.lines.push(row.at);
         match open.scanner.progress() {
             Progress::Inside if open.lines.len() < LINES_OF_A_MESSAGE => return,
@@ -134,7 +162,7 @@ pub(crate) fn no_message(
     }
     match content {
         // Cut off inside an object or an array: the rest may be on the next lines.
-        Content::NotJson(EnvelopeError::Truncated { .. }) if frame.bytes.ends_with(b"\n") && !framing.of_bodies => {
+        Content::NotJson(EnvelopeError::Truncated { .. }) if !framing.of_bodies => {
             let mut scanner = Scanner::new(WATCHES);
             scanner.feed(&frame.bytes);
             *slot = Some(OpenValue { scanner, lines: vec![row.at], revisions });
@@ -291,7 +319,7 @@ fn unsafe_integer(seen: &Seen<'_>, what: &str, number: Node<'_>, out: &mut Out<'
 
 /// A request, before it is put with those in flight.
 pub(crate) fn request(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
-    if seen.method.is_some_and(|method| method.kind == MethodKind::Notification) {
+    if call.is_notification() {
         out.find(&rule::RPC_011, seen, format!("{} has the id {}", call.method, call.raw_id));
     }
     if seen.row.at.member > 0 && &*call.method == "initialize" {
@@ -312,15 +340,17 @@ pub(crate) fn request(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &
     if call.raw_id.is_null() || !state.used_ids_of(seen.side).contains(&call.raw_id) {
         return;
     }
-    let earlier = state
-        .call(seen.scope, seen.direction(), &call.raw_id)
-        .or_else(|| state.recent_call(seen.scope, seen.direction(), &call.raw_id))
-        .map(|earlier| earlier.at);
-    let waits = state.call(seen.scope, seen.direction(), &call.raw_id).is_some();
+    let in_flight = state.call(seen.scope, seen.direction(), &call.raw_id);
+    // A probe and what else came before a session are not of it.
+    if in_flight.is_none() && &*call.method == "initialize" && lifecycle::opens_a_session(state) {
+        return;
+    }
+    let earlier =
+        in_flight.or_else(|| state.recent_call(seen.scope, seen.direction(), &call.raw_id)).map(|earlier| earlier.at);
     // Of a probe that was never answered nobody can tell whether it is still in flight.
-    let rule = match (seen.is_modern(), waits) {
-        (true, false) => return,
-        (true, true) => &rule::RPC_005,
+    let rule = match (seen.is_modern(), in_flight) {
+        (true, Some(earlier)) if state.is_whole_since(earlier) => &rule::RPC_005,
+        (true, _) => return,
         (false, _) => &rule::RPC_004,
     };
     let finding = out.find(rule, seen, format!("id {}", call.raw_id));
@@ -349,7 +379,15 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
         }
     };
     let asked = seen.direction().reversed();
+    // It does answer a request: one that is not followed, such as a notification with an id.
+    if seen.row.pair.is_some() {
+        return;
+    }
     if let Some(call) = state.recent_call(seen.scope, asked, raw_id) {
+        // What was dropped was not answered before. And where ids may be used again, a request with this one may be missing.
+        if call.answer.is_none() || !(state.is_whole_since(call) || seen.is_legacy()) {
+            return;
+        }
         let others = [Some(call.at), call.answer].into_iter().flatten().collect();
         if let Some(finding) = out.find(&rule::RPC_007, seen, format!("id {raw_id}")) {
             finding.others = others;
@@ -358,7 +396,9 @@ pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut
     }
     // Ids are remembered for all scopes together.
     if seen.scope == 0 && state.used_ids_of(sender(asked)).contains(raw_id) {
-        out.find(&rule::RPC_007, seen, format!("id {raw_id}, which was answered long ago"));
+        if state.gap_at.is_none() || seen.is_legacy() {
+            out.find(&rule::RPC_007, seen, format!("id {raw_id}, which was answered long ago"));
+        }
         return;
     }
     if state.told_once.contains("TAP-001") {
@@ -407,10 +447,7 @@ pub(crate) fn end(state: &SessionState, framing: &mut Framing, out: &mut Out<'_>
             "ping" => !call.is_modern(),
             _ => false,
         };
-        if call.cancelled.is_some()
-            || other_rule
-            || call.known.is_some_and(|known| known.kind == MethodKind::Notification)
-        {
+        if call.cancelled.is_some() || other_rule {
             continue;
         }
         let detail = match &call.target {
@@ -420,3 +457,6 @@ pub(crate) fn end(state: &SessionState, framing: &mut Framing, out: &mut Out<'_>
         let _ = out.find_at(&rule::RPC_020, call.revisions, call.at, call.side().other(), detail);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,7 @@ rules! { LIFECYCLE:
 -> {"jsonrpc":"2.0","id":2,"method":"ping"}
 <- {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
 <- {"jsonrpc":"2.0","id":2,"result":{}}"#,
+        needs_whole: true,
     }
     LIF_003 {
         id: "LIF-003",

@@ -136,6 +136,22 @@ rules! { PROGRESS:
 -> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy",META}}
 <- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#,
     }
+    PRG_009 {
+        id: "PRG-009",
+        name: "progress-type",
+        severities: &[(ALL, E)],
+        section: "schema ProgressNotification",
+        title: "`progress` or `total` is no number.",
+        advice: "Send both as numbers, and leave `total` out while it is not known.",
+        wrong: r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","_meta":{"progressToken":"t"}}}
+<- {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":"half"}}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+        right: r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","_meta":{"progressToken":"t"}}}
+<- {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":0.5,"total":1}}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+    }
     CAN_001 {
         id: "CAN-001",
         name: "cancel-initialize",

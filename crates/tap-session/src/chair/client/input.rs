@@ -9,7 +9,7 @@ use crate::chair::calls::{OwnCall, Round, Waits};
 use crate::chair::seat::Heard;
 use crate::chair::{ErrorReply, InputRequest, Misuse, Outcome, Output, Request, write};
 use crate::row::{At, RowKind};
-use crate::state::{Kept, Phase};
+use crate::state::Kept;
 
 /// Requests of the server that can wait for the user at a time. More are answered with an error: a server must not take
 /// all memory.
@@ -39,7 +39,7 @@ impl Client {
     }
 
     pub(super) fn end(&mut self) {
-        if self.seat.state().phase == Phase::Ended {
+        if self.seat.state().ended {
             return;
         }
         self.opening_ended();

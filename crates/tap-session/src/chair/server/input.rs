@@ -9,7 +9,7 @@ use super::{Asked, CacheScope, Server, Spoken};
 use crate::chair::seat::Heard;
 use crate::chair::{ErrorReply, Misuse, Output, Request, write};
 use crate::row::RowKind;
-use crate::state::{Kept, Phase};
+use crate::state::Kept;
 
 /// Requests of the client that can wait for the user at a time. More are answered with an error: a client must not take
 /// all memory.
@@ -61,7 +61,7 @@ impl Server {
     }
 
     pub(super) fn end(&mut self) {
-        if self.state().phase == Phase::Ended {
+        if self.state().ended {
             return;
         }
         self.spoken = Spoken::Nothing;

@@ -4,7 +4,7 @@
 
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId, TOKEN_LIMIT_BYTES};
-use tap_protocol::Side;
+use tap_protocol::{Era, Side};
 
 use super::super::tasks::became_a_task;
 use super::super::{LinkKind, Out, Seen};
@@ -76,6 +76,10 @@ fn makes_a_task(state: &SessionState, call: &Call) -> bool {
 fn cancel_nothing(state: &SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mut Out<'_>) {
     if let Some(call) = state.recent_call(seen.scope, seen.direction(), raw_id) {
         out.link(seen.at(), call.at, LinkKind::Cancels);
+        // What was dropped had no answer that the cancellation could come after.
+        if call.answer.is_none() {
+            return;
+        }
         let by_the_task = became_a_task(call) && !seen.is_modern();
         let rule = if by_the_task { &rule::CAN_006 } else { &rule::CAN_003 };
         point_to(out.find(rule, seen, format!("id {raw_id}, {}", quoted(&call.method))), call);
@@ -137,18 +141,20 @@ fn end_subscription(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, o
 }
 
 /// The answer to a request that was cancelled before.
-pub(super) fn answer(seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
+pub(super) fn answer(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     let Some(cancelled) = call.cancelled else {
         return;
     };
-    // What a client listens to may end with both.
-    if &*call.method == "subscriptions/listen" {
+    // What a client listens to may end with both. And what was cancelled before a gap may have been asked again in it.
+    if &*call.method == "subscriptions/listen" || !state.is_whole_since(call) {
         return;
     }
     let since_ns = call.latency_ns.unwrap_or_default().saturating_sub(call.cancelled_after_ns.unwrap_or_default());
     if let Some(finding) = out.find(&rule::CAN_005, seen, format!("{} ms after it", since_ns / 1_000_000)) {
         finding.others.extend([call.at, cancelled]);
-        if since_ns <= GRACE_NS {
+        // A server of the legacy era owes its own rules alone, also to a probe that was given up.
+        let legacy_server = call.is_modern() && state.era != Some(Era::Modern);
+        if since_ns <= GRACE_NS || legacy_server {
             finding.severity = Severity::Note;
         }
     }

@@ -7,7 +7,7 @@ use tap_jsonrpc::Node;
 use tap_protocol::{LOG_LEVELS, Side, log_level};
 
 use super::super::{Out, Seen};
-use super::{GRACE_NS, answered_ns};
+use super::{GRACE_NS, answered_ns, null_member};
 use crate::observer::WAITING_LIMIT;
 use crate::row::At;
 use crate::rule::{Severity, clipped, quoted};
@@ -96,6 +96,10 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     } else if seen.is_modern()
         && let Some(level) = seen.said.log_level
     {
+        if level.is_null() {
+            null_member(&rule::LOG_001, seen, out);
+            return;
+        }
         named_level(seen, Some(level), out)
     } else {
         None
@@ -105,7 +109,7 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     };
     call.log_level = name(level);
     // Others do not get in flight.
-    if !call.raw_id.is_null() && state.n_in_flight() < WAITING_LIMIT {
+    if !call.raw_id.is_null() && !call.is_notification() && state.n_in_flight() < WAITING_LIMIT {
         state.logging.ask(call.scope, level);
     }
 }

@@ -3,9 +3,13 @@
 mod cancel;
 mod logging;
 
+use tap_jsonrpc::RawId;
+use tap_protocol::Side;
+
 use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::LinkKind;
 use crate::row::At;
+use crate::rule::Severity;
 use crate::rules::progress::PROGRESS;
 use crate::script::{check, frames, run, told};
 use crate::state::Number;
@@ -77,8 +81,8 @@ fn progress_increases() {
         // Alike only when they are rounded.
         (&["9007199254740993", "9007199254740994"], ""),
         (&["18446744073709551615", "18446744073709551616"], ""),
-        // No numbers, or none that can be compared.
-        (&["\"1\"", "null", "1e999", "2"], ""),
+        // None that can be compared.
+        (&["1e999", "2"], ""),
     ] {
         let members: Vec<_> = values.iter().map(|value| format!(r#""progressToken":7,"progress":{value}"#)).collect();
         check(&progress("7", &members.iter().map(String::as_str).collect::<Vec<_>>()), expected);
@@ -90,11 +94,55 @@ fn more_than_the_total_is_a_note() {
     for (members, expected) in [
         (r#""progress":5,"total":5"#, ""),
         (r#""progress":5"#, ""),
-        (r#""progress":5,"total":"4""#, ""),
         (r#""progress":5.5,"total":5"#, "5 PRG-007 note by server: 5.5 of 5"),
     ] {
         check(&progress("7", &[&format!(r#""progressToken":7,{members}"#)]), expected);
     }
+}
+
+#[test]
+fn progress_and_total_are_numbers() {
+    for (members, expected) in [
+        (r#""progress":0,"total":1e3"#, ""),
+        (r#""progress":"half""#, r#"5 PRG-009 error by server: `progress` is "half""#),
+        (r#""progress":null"#, "5 PRG-009 error by server: `progress` is null"),
+        (r#""progress":5,"total":"4""#, r#"5 PRG-009 error by server: `total` is "4""#),
+        (r#""progress":5,"total":null"#, "5 PRG-009 warning by server: null where the member should be left out"),
+        (r#""total":5"#, "5 LIF-016 error by server: missing: progress"),
+    ] {
+        check(&progress("7", &[&format!(r#""progressToken":7,{members}"#)]), expected);
+    }
+}
+
+#[test]
+fn a_token_that_is_null_is_none() {
+    let null = "4 PRG-005 warning by client: null where the member should be left out";
+    check(&progress("null", &[]), null);
+    // It belongs to no request, so that two may have it.
+    let twice = progress("null", &[]) + "\n" + &COPY.replace("TOKEN", "null").replace("\"id\":1", "\"id\":2");
+    let (follower, meaning) = run(&twice);
+    assert!(meaning.findings.iter().all(|finding| finding.rule.id != "PRG-006"));
+    assert_eq!(follower.state().in_flight()[0].progress_token, None);
+}
+
+#[test]
+fn what_was_dropped_was_not_answered() {
+    let call = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":7}}}"#;
+    let answer = r#"<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#;
+    let cancelled = r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let late = told_progress(r#""progressToken":7,"progress":1"#);
+    let all = frames(&[call, "++ 2000", &late, answer, cancelled].join("\n"));
+    let mut follower = Follower::new();
+    let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
+    for frame in &all {
+        follower.follow(frame, &mut lens, &mut meaning);
+        if frame.seq == 1 {
+            let at = At { seq: 1, member: 0 };
+            follower.drop_call(0, &RawId::from_token(b"1"), at, at, Side::Server);
+        }
+    }
+    meaning.findings.retain(|finding| finding.severity > Severity::Note || finding.rule.id == "CAN-003");
+    assert_eq!(meaning.findings, []);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use tap_protocol::{Revisions, Side};
 use super::found;
 use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::features::embedded_pair;
-use crate::machine::{Out, Parts, Said, Seen};
+use crate::machine::{Found, Out, Parts, Said, Seen};
 use crate::observer::Event;
 use crate::script;
 
@@ -141,12 +141,12 @@ fn an_embedded_answer_is_judged_with_its_request() {
         parts: Parts::default(),
     };
     let request = format!(r#"{{"method":"elicitation/create","params":{FORM}}}"#);
-    let (mut findings, mut links) = (Vec::new(), Vec::new());
+    let mut found = Found::default();
     for answer in [r#"{"action":"accept","content":{"name":1}}"#, r#"{"action":"accept","content":{"name":"1"}}"#] {
-        let mut out = Out { findings: &mut findings, links: &mut links, whole: true, n_findings: 0 };
+        let mut out = Out::new(&mut found, true);
         embedded_pair(&seen, Node::new(request.as_bytes()), Node::new(answer.as_bytes()), &mut out);
     }
-    let told: Vec<_> = findings.iter().map(script::told).collect();
+    let told: Vec<_> = found.findings.iter().map(script::told).collect();
     assert_eq!(told, [r#"1 ELI-004 warning by client: /name: 1 is not of type "string""#]);
 }
 

@@ -154,3 +154,23 @@ fn the_handshake_is_not_cancelled() {
 "#;
     check_part(script, "2 CAN-001 error by client: id 0");
 }
+
+#[test]
+fn a_legacy_server_may_answer_a_probe_that_was_given_up() {
+    let probe = r#"-> {"jsonrpc":"2.0","id":0,"method":"server/discover","params":{META}}"#;
+    let cancelled = cancel("->", r#"{"requestId":0}"#);
+    let initialize = r#"-> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let answer = r#"<- {"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"what?"}}"#;
+    check_part(
+        &format!("{probe}\n{cancelled}\n{initialize}\n++ 2000\n{answer}"),
+        "4 CAN-005 note by server: 2003 ms after it",
+    );
+    check_part(&format!("{probe}\n{cancelled}\n++ 2000\n{answer}"), "3 CAN-005 note by server: 2002 ms after it");
+    let modern = answer.replace("-32601", "-32602");
+    let served = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{META}}
+<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}}"#;
+    check_part(
+        &format!("{served}\n{probe}\n{cancelled}\n++ 2000\n{modern}"),
+        "5 CAN-005 warning by server: 2002 ms after it",
+    );
+}

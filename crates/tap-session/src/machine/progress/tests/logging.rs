@@ -57,6 +57,10 @@ fn a_level_is_one_of_eight_names() {
     }
     check(&["# 2025-11-25".into(), set(1, r#""loud""#), done(1)], "4 LOG-001 error by client: `loud`");
     check(&[call(1, r#""loud""#), called(1)], "1 LOG-001 error by client: `loud`");
+    // Where none need be named, null is mostly taken for that.
+    let null = "null where the member should be left out";
+    check(&[call(1, "null"), called(1)], &format!("1 LOG-001 warning by client: {null}"));
+    check(&["# 2025-11-25".into(), set(1, "null"), done(1)], "4 LOG-001 error by client: null");
 }
 
 #[test]
