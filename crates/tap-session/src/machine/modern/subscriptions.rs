@@ -10,7 +10,7 @@ use tap_jsonrpc::{Node, RawId};
 use tap_protocol::Side;
 
 use super::super::{LinkKind, Out, Seen};
-use super::{Modern, find_beside};
+use super::{Modern, find_beside, serves};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_subscriptions as rule;
@@ -241,7 +241,7 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
     let method = seen.method_name();
     let is_acknowledgement = method == "notifications/subscriptions/acknowledged";
     if is_acknowledgement && state.modern.served.is_none() {
-        state.modern.served = Some(seen.at());
+        serves(&mut state.modern, seen, out);
     }
     let Some(index) = state.modern.subscription(seen.scope, raw_id) else {
         if state.modern.n_forgotten_subscriptions == 0 {
