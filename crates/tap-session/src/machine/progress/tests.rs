@@ -78,7 +78,10 @@ fn progress_increases() {
         (&["9007199254740993", "9007199254740994"], ""),
         (&["18446744073709551615", "18446744073709551616"], ""),
         // No numbers, or none that can be compared.
-        (&["\"1\"", "null", "1e999", "2"], ""),
+        (
+            &["\"1\"", "null", "1e999", "2"],
+            "5 LIF-016 error by server: `progress` is no number\n6 LIF-016 error by server: `progress` is no number",
+        ),
     ] {
         let members: Vec<_> = values.iter().map(|value| format!(r#""progressToken":7,"progress":{value}"#)).collect();
         check(&progress("7", &members.iter().map(String::as_str).collect::<Vec<_>>()), expected);
