@@ -121,7 +121,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         discover_refused(state, seen, call, error, out);
     }
     if let Some(result) = seen.result {
-        let result_type = seen.parts.result_type;
+        let result_type = seen.parts.result_type.filter(|result_type| !result_type.is_null());
         let [ttl, scope, cursor] = match call.known {
             // Nothing else has them, but what asks for input where it should not.
             Some(known)

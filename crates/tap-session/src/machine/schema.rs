@@ -45,7 +45,7 @@ pub(crate) fn answer(seen: &Seen<'_>, call: &Call, out: &mut Out<'_>) {
     let plan = plan(&call.method, call.known, Place::Result, seen.revisions);
     let walked = plan.walk(Some(result));
     // What became a task has the members of a task, and what needs input has those of its round.
-    let is_plain = match (walked.result_type, walked.task) {
+    let is_plain = match (walked.result_type, walked.task.filter(|task| !task.is_null())) {
         (Some(result_type), _) if seen.is_modern() => {
             if result_type.is_text(TASK_RESULT_TYPE) && &*call.method == "tools/call" {
                 a_task(seen, Revision::V2026_07_28, result, "", out);
