@@ -1,9 +1,13 @@
 //! Tests of lists and their pages.
 
+use tap_jsonrpc::RawId;
+use tap_protocol::Side;
+
+use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::LinkKind;
 use crate::machine::lists::{LIST_LIMIT_ITEMS, Lists};
 use crate::row::At;
-use crate::script::{check, findings, run};
+use crate::script::{check, findings, frames, run};
 
 /// The lists behind a script in 2025-11-25.
 #[track_caller]
@@ -295,6 +299,30 @@ fn updates_may_cross_a_subscription_on_the_wire() {
     check_updates(&["subscribe", "subscribe again", "refused again", "refused", "note://a"], "8");
     let ended = ["subscribe", "subscribe again", "subscribed", "subscribed again", "unsubscribe", "unsubscribed"];
     check_updates(&[&ended[..], &["note://a"]].concat(), "1");
+}
+
+#[test]
+fn a_request_that_was_not_let_in_subscribes_to_nothing() {
+    let script = r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://a"}}"#;
+    let open = |script: &str| {
+        let mut follower = Follower::new();
+        for frame in frames(script) {
+            follower.follow(&frame, &mut Lens::default(), &mut Meaning::default());
+        }
+        follower
+    };
+    let subscribed = |follower: &Follower| follower.state().lists.subscribed.len();
+    let (id, mut refused) = (RawId::from_token(b"1"), open(script));
+    refused.refuse(0, &id, at(4));
+    assert_eq!(subscribed(&refused), 0);
+    // One whose answer is missing may have been heard.
+    let mut dropped = open(script);
+    dropped.drop_call(0, &id, at(4), at(4), Side::Client);
+    assert_eq!(subscribed(&dropped), 1);
+    let mut again = open(&format!("{script}\n{}", script.lines().last().unwrap_or_default().replace(":1,", ":2,")));
+    again.refuse(0, &RawId::from_token(b"2"), at(5));
+    assert_eq!(subscribed(&again), 1);
 }
 
 #[test]
