@@ -31,5 +31,5 @@ pub use field::{ANY_METHOD, EACH_ELEMENT, EACH_MEMBER, FIELDS, Field, Place, fie
 pub use method::{
     Extension, METHODS, Method, MethodKind, Need, SKILLS_EXTENSION, Senders, Side, TASKS_EXTENSION, method,
 };
-pub use required::{required_params, required_result};
+pub use required::{Kind, Member, optional_members, required_params, required_result};
 pub use revision::{Era, Revision, Revisions};

@@ -1,31 +1,67 @@
-//! Members that params and results must have, by method and revision.
+//! Members that params and results must have, by method and revision; and what kind of value they are.
 
 mod table;
 
-use table::{REQUIRED, Required};
+use table::{OPTIONAL, REQUIRED, Required};
 
+use crate::field::Place;
 use crate::revision::Revision;
 
-/// Paths of the members that `params` of a method must have in `revision`; none where the method is not in it.
+/// What kind of value a member has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Anything, or one of several kinds.
+    Any,
+    /// `"…"`
+    Text,
+    /// A number.
+    Number,
+    /// A number, or `null` for none.
+    NumberOrNull,
+    /// `true` or `false`.
+    Boolean,
+    /// `[…]`
+    List,
+    /// `{…}`
+    Object,
+}
+
+/// A member of params or of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Member {
+    /// Names from `params` or `result` down.
+    pub path: &'static [&'static str],
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// The members that `params` of a method must have in `revision`; none where the method is not in it.
 ///
 /// A path of several steps is required of the object that holds its last: where that object is absent and may be, so may
 /// they. What holds for every shape that the params may take is here: both forms of `elicitation/create` have `message`.
 ///
 /// Source: the `required` lists of each schema.
 #[must_use]
-pub fn required_params(method: &str, revision: Revision) -> &'static [&'static [&'static str]] {
+pub fn required_params(method: &str, revision: Revision) -> &'static [Member] {
     row(method, revision).map_or(&[], |row| row.params)
 }
 
-/// Paths of the members that the result of a method must have in `revision`, as [`required_params`].
+/// The members that the result of a method must have in `revision`, as [`required_params`].
 ///
 /// In the modern era, of a result whose `resultType` is `complete`: others have `resultType` alone in common. In
 /// 2025-11-25, of a result that is not a task: those have `task` instead.
 ///
 /// Source: the `required` lists of each schema.
 #[must_use]
-pub fn required_result(method: &str, revision: Revision) -> &'static [&'static [&'static str]] {
+pub fn required_result(method: &str, revision: Revision) -> &'static [Member] {
     row(method, revision).map_or(&[], |row| row.result)
+}
+
+/// Members of a method that need not be there, in every revision that has them: those that peers are known to get wrong.
+#[must_use]
+pub fn optional_members(method: &str, place: Place) -> &'static [Member] {
+    let mut rows = OPTIONAL.iter().filter(|(of, in_place, _)| *of == method && *in_place == place);
+    rows.next().map_or(&[], |(.., members)| members)
 }
 
 fn row(method: &str, revision: Revision) -> Option<&'static Required> {

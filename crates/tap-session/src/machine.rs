@@ -442,6 +442,7 @@ impl Machine {
         progress::dropped(state, &call);
         let (ended_at, by) = ended.unwrap_or((at, Side::Server));
         modern::dropped(state, &call, ended_at, by);
+        lists::dropped(state, &call, ended.is_some());
         let Some((ended_at, by)) = ended else {
             return;
         };

@@ -1,5 +1,7 @@
 //! The rows of [`REQUIRED`].
 
+use super::{Kind, Member};
+use crate::field::Place;
 use crate::meta;
 use crate::revision::{Revision, Revisions};
 
@@ -8,8 +10,36 @@ use crate::revision::{Revision, Revisions};
 pub(super) struct Required {
     pub(super) method: &'static str,
     pub(super) revisions: Revisions,
-    pub(super) params: &'static [&'static [&'static str]],
-    pub(super) result: &'static [&'static [&'static str]],
+    pub(super) params: &'static [Member],
+    pub(super) result: &'static [Member],
+}
+
+const fn any(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::Any }
+}
+
+const fn text(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::Text }
+}
+
+const fn number(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::Number }
+}
+
+const fn number_or_null(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::NumberOrNull }
+}
+
+const fn boolean(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::Boolean }
+}
+
+const fn list(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::List }
+}
+
+const fn object(path: &'static [&'static str]) -> Member {
+    Member { path, kind: Kind::Object }
 }
 
 /// What every modern request of a client must have in `params`, and these.
@@ -18,11 +48,11 @@ pub(super) struct Required {
 macro_rules! modern_params {
     ($($path:expr),*) => {
         &[
-            &["_meta"],
-            &["_meta", meta::PROTOCOL_VERSION],
-            &["_meta", meta::CLIENT_CAPABILITIES],
-            &["_meta", meta::CLIENT_INFO, "name"],
-            &["_meta", meta::CLIENT_INFO, "version"],
+            object(&["_meta"]),
+            text(&["_meta", meta::PROTOCOL_VERSION]),
+            object(&["_meta", meta::CLIENT_CAPABILITIES]),
+            text(&["_meta", meta::CLIENT_INFO, "name"]),
+            text(&["_meta", meta::CLIENT_INFO, "version"]),
             $($path),*
         ]
     };
@@ -34,9 +64,9 @@ macro_rules! modern_params {
 macro_rules! modern_result {
     ($($path:expr),*) => {
         &[
-            &["resultType"],
-            &["_meta", meta::SERVER_INFO, "name"],
-            &["_meta", meta::SERVER_INFO, "version"],
+            text(&["resultType"]),
+            text(&["_meta", meta::SERVER_INFO, "name"]),
+            text(&["_meta", meta::SERVER_INFO, "version"]),
             $($path),*
         ]
     };
@@ -48,222 +78,296 @@ pub(super) static REQUIRED: &[Required] = &[
     Required {
         method: "completion/complete",
         revisions: Revisions::LEGACY,
-        params: &[&["ref"], &["argument"], &["argument", "name"], &["argument", "value"]],
-        result: &[&["completion"], &["completion", "values"]],
+        params: &[object(&["ref"]), object(&["argument"]), text(&["argument", "name"]), text(&["argument", "value"])],
+        result: &[object(&["completion"]), list(&["completion", "values"])],
     },
     Required {
         method: "completion/complete",
         revisions: Revisions::MODERN,
-        params: modern_params![&["ref"], &["argument"], &["argument", "name"], &["argument", "value"]],
-        result: modern_result![&["completion"], &["completion", "values"]],
+        params: modern_params![
+            object(&["ref"]),
+            object(&["argument"]),
+            text(&["argument", "name"]),
+            text(&["argument", "value"])
+        ],
+        result: modern_result![object(&["completion"]), list(&["completion", "values"])],
     },
     Required {
         method: "elicitation/create",
         revisions: Revisions::only(Revision::V2025_06_18),
-        params: &[&["message"], &["requestedSchema"]],
-        result: &[&["action"]],
+        params: &[text(&["message"]), object(&["requestedSchema"])],
+        result: &[text(&["action"])],
     },
     Required {
         method: "elicitation/create",
         revisions: Revisions::since(Revision::V2025_11_25),
-        params: &[&["message"]],
-        result: &[&["action"]],
+        params: &[text(&["message"])],
+        result: &[text(&["action"])],
     },
     Required {
         method: "initialize",
         revisions: Revisions::LEGACY,
         params: &[
-            &["protocolVersion"],
-            &["capabilities"],
-            &["clientInfo"],
-            &["clientInfo", "name"],
-            &["clientInfo", "version"],
+            text(&["protocolVersion"]),
+            object(&["capabilities"]),
+            object(&["clientInfo"]),
+            text(&["clientInfo", "name"]),
+            text(&["clientInfo", "version"]),
         ],
         result: &[
-            &["protocolVersion"],
-            &["capabilities"],
-            &["serverInfo"],
-            &["serverInfo", "name"],
-            &["serverInfo", "version"],
+            text(&["protocolVersion"]),
+            object(&["capabilities"]),
+            object(&["serverInfo"]),
+            text(&["serverInfo", "name"]),
+            text(&["serverInfo", "version"]),
         ],
     },
-    Required { method: "logging/setLevel", revisions: Revisions::LEGACY, params: &[&["level"]], result: &[] },
+    Required { method: "logging/setLevel", revisions: Revisions::LEGACY, params: &[text(&["level"])], result: &[] },
     Required {
         method: "notifications/cancelled",
         revisions: Revisions::ALL.difference(Revisions::only(Revision::V2025_11_25)),
-        params: &[&["requestId"]],
+        params: &[any(&["requestId"])],
         result: &[],
     },
     Required {
         method: "notifications/elicitation/complete",
         revisions: Revisions::only(Revision::V2025_11_25),
-        params: &[&["elicitationId"]],
+        params: &[text(&["elicitationId"])],
         result: &[],
     },
     Required {
         method: "notifications/message",
         revisions: Revisions::ALL,
-        params: &[&["level"], &["data"]],
+        params: &[text(&["level"]), any(&["data"])],
         result: &[],
     },
     Required {
         method: "notifications/progress",
         revisions: Revisions::ALL,
-        params: &[&["progressToken"], &["progress"]],
+        params: &[any(&["progressToken"]), number(&["progress"])],
         result: &[],
     },
-    Required { method: "notifications/resources/updated", revisions: Revisions::ALL, params: &[&["uri"]], result: &[] },
+    Required {
+        method: "notifications/resources/updated",
+        revisions: Revisions::ALL,
+        params: &[text(&["uri"])],
+        result: &[],
+    },
     Required {
         method: "notifications/subscriptions/acknowledged",
         revisions: Revisions::MODERN,
-        params: &[&["notifications"]],
+        params: &[object(&["notifications"])],
         result: &[],
     },
     Required {
         method: "notifications/tasks",
         revisions: Revisions::MODERN,
-        params: &[&["taskId"], &["status"], &["createdAt"], &["lastUpdatedAt"], &["ttlMs"]],
+        params: &[
+            text(&["taskId"]),
+            text(&["status"]),
+            text(&["createdAt"]),
+            text(&["lastUpdatedAt"]),
+            number_or_null(&["ttlMs"]),
+        ],
         result: &[],
     },
     Required {
         method: "notifications/tasks/status",
         revisions: Revisions::only(Revision::V2025_11_25),
-        params: &[&["taskId"], &["status"], &["createdAt"], &["lastUpdatedAt"], &["ttl"]],
+        params: &[
+            text(&["taskId"]),
+            text(&["status"]),
+            text(&["createdAt"]),
+            text(&["lastUpdatedAt"]),
+            number_or_null(&["ttl"]),
+        ],
         result: &[],
     },
-    Required { method: "prompts/get", revisions: Revisions::LEGACY, params: &[&["name"]], result: &[&["messages"]] },
+    Required {
+        method: "prompts/get",
+        revisions: Revisions::LEGACY,
+        params: &[text(&["name"])],
+        result: &[list(&["messages"])],
+    },
     Required {
         method: "prompts/get",
         revisions: Revisions::MODERN,
-        params: modern_params![&["name"]],
-        result: modern_result![&["messages"]],
+        params: modern_params![text(&["name"])],
+        result: modern_result![list(&["messages"])],
     },
-    Required { method: "prompts/list", revisions: Revisions::LEGACY, params: &[], result: &[&["prompts"]] },
+    Required { method: "prompts/list", revisions: Revisions::LEGACY, params: &[], result: &[list(&["prompts"])] },
     Required {
         method: "prompts/list",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["prompts"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![list(&["prompts"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
     Required {
         method: "resources/directory/read",
         revisions: Revisions::MODERN,
-        params: modern_params![&["uri"]],
-        result: modern_result![&["resources"]],
+        params: modern_params![text(&["uri"])],
+        result: modern_result![list(&["resources"])],
     },
-    Required { method: "resources/list", revisions: Revisions::LEGACY, params: &[], result: &[&["resources"]] },
+    Required { method: "resources/list", revisions: Revisions::LEGACY, params: &[], result: &[list(&["resources"])] },
     Required {
         method: "resources/list",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["resources"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![list(&["resources"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
-    Required { method: "resources/read", revisions: Revisions::LEGACY, params: &[&["uri"]], result: &[&["contents"]] },
+    Required {
+        method: "resources/read",
+        revisions: Revisions::LEGACY,
+        params: &[text(&["uri"])],
+        result: &[list(&["contents"])],
+    },
     Required {
         method: "resources/read",
         revisions: Revisions::MODERN,
-        params: modern_params![&["uri"]],
-        result: modern_result![&["contents"], &["ttlMs"], &["cacheScope"]],
+        params: modern_params![text(&["uri"])],
+        result: modern_result![list(&["contents"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
-    Required { method: "resources/subscribe", revisions: Revisions::LEGACY, params: &[&["uri"]], result: &[] },
+    Required { method: "resources/subscribe", revisions: Revisions::LEGACY, params: &[text(&["uri"])], result: &[] },
     Required {
         method: "resources/templates/list",
         revisions: Revisions::LEGACY,
         params: &[],
-        result: &[&["resourceTemplates"]],
+        result: &[list(&["resourceTemplates"])],
     },
     Required {
         method: "resources/templates/list",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["resourceTemplates"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![list(&["resourceTemplates"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
-    Required { method: "resources/unsubscribe", revisions: Revisions::LEGACY, params: &[&["uri"]], result: &[] },
-    Required { method: "roots/list", revisions: Revisions::ALL, params: &[], result: &[&["roots"]] },
+    Required { method: "resources/unsubscribe", revisions: Revisions::LEGACY, params: &[text(&["uri"])], result: &[] },
+    Required { method: "roots/list", revisions: Revisions::ALL, params: &[], result: &[list(&["roots"])] },
     Required {
         method: "sampling/createMessage",
         revisions: Revisions::ALL,
-        params: &[&["messages"], &["maxTokens"]],
-        result: &[&["role"], &["content"], &["model"]],
+        params: &[list(&["messages"]), number(&["maxTokens"])],
+        result: &[text(&["role"]), any(&["content"]), text(&["model"])],
     },
     Required {
         method: "server/discover",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["supportedVersions"], &["capabilities"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![
+            list(&["supportedVersions"]),
+            object(&["capabilities"]),
+            number(&["ttlMs"]),
+            text(&["cacheScope"])
+        ],
     },
     Required {
         method: "skills/get",
         revisions: Revisions::MODERN,
-        params: modern_params![&["uri"]],
-        result: modern_result![&["skill"], &["ttlMs"], &["cacheScope"]],
+        params: modern_params![text(&["uri"])],
+        result: modern_result![object(&["skill"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
     Required {
         method: "skills/list",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["skills"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![list(&["skills"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
     Required {
         method: "subscriptions/listen",
         revisions: Revisions::MODERN,
-        params: modern_params![&["notifications"]],
-        result: modern_result![&["_meta"], &["_meta", meta::SUBSCRIPTION_ID]],
+        params: modern_params![object(&["notifications"])],
+        result: modern_result![object(&["_meta"]), any(&["_meta", meta::SUBSCRIPTION_ID])],
     },
     Required {
         method: "tasks/cancel",
         revisions: Revisions::only(Revision::V2025_11_25),
-        params: &[&["taskId"]],
-        result: &[&["taskId"], &["status"], &["createdAt"], &["lastUpdatedAt"], &["ttl"]],
+        params: &[text(&["taskId"])],
+        result: &[
+            text(&["taskId"]),
+            text(&["status"]),
+            text(&["createdAt"]),
+            text(&["lastUpdatedAt"]),
+            number_or_null(&["ttl"]),
+        ],
     },
     Required {
         method: "tasks/cancel",
         revisions: Revisions::MODERN,
-        params: modern_params![&["taskId"]],
+        params: modern_params![text(&["taskId"])],
         result: modern_result![],
     },
     Required {
         method: "tasks/get",
         revisions: Revisions::only(Revision::V2025_11_25),
-        params: &[&["taskId"]],
-        result: &[&["taskId"], &["status"], &["createdAt"], &["lastUpdatedAt"], &["ttl"]],
+        params: &[text(&["taskId"])],
+        result: &[
+            text(&["taskId"]),
+            text(&["status"]),
+            text(&["createdAt"]),
+            text(&["lastUpdatedAt"]),
+            number_or_null(&["ttl"]),
+        ],
     },
     Required {
         method: "tasks/get",
         revisions: Revisions::MODERN,
-        params: modern_params![&["taskId"]],
-        result: modern_result![&["taskId"], &["status"], &["createdAt"], &["lastUpdatedAt"], &["ttlMs"]],
+        params: modern_params![text(&["taskId"])],
+        result: modern_result![
+            text(&["taskId"]),
+            text(&["status"]),
+            text(&["createdAt"]),
+            text(&["lastUpdatedAt"]),
+            number_or_null(&["ttlMs"])
+        ],
     },
     Required {
         method: "tasks/list",
         revisions: Revisions::only(Revision::V2025_11_25),
         params: &[],
-        result: &[&["tasks"]],
+        result: &[list(&["tasks"])],
     },
     Required {
         method: "tasks/result",
         revisions: Revisions::only(Revision::V2025_11_25),
-        params: &[&["taskId"]],
+        params: &[text(&["taskId"])],
         result: &[],
     },
     Required {
         method: "tasks/update",
         revisions: Revisions::MODERN,
-        params: modern_params![&["taskId"], &["inputResponses"]],
+        params: modern_params![text(&["taskId"]), object(&["inputResponses"])],
         result: modern_result![],
     },
-    Required { method: "tools/call", revisions: Revisions::LEGACY, params: &[&["name"]], result: &[&["content"]] },
+    Required {
+        method: "tools/call",
+        revisions: Revisions::LEGACY,
+        params: &[text(&["name"])],
+        result: &[list(&["content"])],
+    },
     Required {
         method: "tools/call",
         revisions: Revisions::MODERN,
-        params: modern_params![&["name"]],
-        result: modern_result![&["content"]],
+        params: modern_params![text(&["name"])],
+        result: modern_result![list(&["content"])],
     },
-    Required { method: "tools/list", revisions: Revisions::LEGACY, params: &[], result: &[&["tools"]] },
+    Required { method: "tools/list", revisions: Revisions::LEGACY, params: &[], result: &[list(&["tools"])] },
     Required {
         method: "tools/list",
         revisions: Revisions::MODERN,
         params: modern_params![],
-        result: modern_result![&["tools"], &["ttlMs"], &["cacheScope"]],
+        result: modern_result![list(&["tools"]), number(&["ttlMs"]), text(&["cacheScope"])],
     },
+];
+
+/// Members that need not be there, and are known to be sent as what they are not; by method and place.
+///
+/// Source: the properties of each schema, where every revision that has the member agrees.
+pub(super) static OPTIONAL: &[(&str, Place, &[Member])] = &[
+    ("prompts/get", Place::Params, &[object(&["arguments"])]),
+    ("prompts/list", Place::Result, &[text(&["nextCursor"])]),
+    ("resources/list", Place::Result, &[text(&["nextCursor"])]),
+    ("resources/templates/list", Place::Result, &[text(&["nextCursor"])]),
+    ("tasks/list", Place::Result, &[text(&["nextCursor"])]),
+    ("tools/call", Place::Params, &[object(&["arguments"])]),
+    ("tools/call", Place::Result, &[boolean(&["isError"])]),
+    ("tools/list", Place::Result, &[text(&["nextCursor"])]),
 ];

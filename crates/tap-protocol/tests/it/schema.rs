@@ -70,6 +70,14 @@ impl Schema {
         shapes
     }
 
+    /// The types that a value of a definition may have; none where it says nothing.
+    pub(crate) fn types<'a>(&'a self, node: &'a Value) -> BTreeSet<&'a str> {
+        let shapes = self.shapes(node).into_iter();
+        let types = shapes
+            .flat_map(|shape| shape["type"].as_array().map_or(vec![&shape["type"]], |types| types.iter().collect()));
+        types.filter_map(Value::as_str).collect()
+    }
+
     /// The members that every shape of a definition requires.
     pub(crate) fn required(&self, node: &Value) -> BTreeSet<String> {
         if let Some(reference) = node["$ref"].as_str() {

@@ -8,7 +8,7 @@ mod base64;
 pub(super) mod calls;
 mod content;
 mod elicitation;
-mod equal;
+pub(super) mod equal;
 mod resources;
 mod sampling;
 mod secret;
@@ -79,7 +79,8 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         _ => None,
     };
     if let Some(inputs) = inputs.filter(|_| call.is_modern()) {
-        let capabilities = call.meta(meta::CLIENT_CAPABILITIES);
+        // What a result asks for beyond these is told by MOD-011, other than what a task asks for.
+        let capabilities = if &*call.method == "tasks/get" { call.meta(meta::CLIENT_CAPABILITIES) } else { None };
         for (_, input) in inputs.members().take(EMBEDDED) {
             embedded_request(seen, input, capabilities, out);
         }

@@ -57,6 +57,8 @@ pub struct Lists {
     pub subscribed: HashMap<Arc<str>, At>,
     /// Subscriptions that were not remembered, because there were too many.
     pub n_subscribed_forgotten: u64,
+    /// Of these, the newest request to subscribe to what the client was subscribed to already.
+    subscribed_again: HashMap<Arc<str>, At>,
     pages: Pages,
     /// Requests in flight with a cursor that was not kept: which page their answers are is not known.
     cursor_not_kept: HashSet<At>,
@@ -144,7 +146,10 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call, ou
         && let Some(uri) = seen.param("uri").and_then(Node::text)
     {
         let lists = &mut state.lists;
-        if uri.len() <= URI_LIMIT_BYTES && lists.subscribed.len() < SUBSCRIPTIONS {
+        if lists.subscribed.contains_key(&*uri) {
+            // It may be refused, and what was before it stays; or it may follow an end that is on its way.
+            lists.subscribed_again.insert(Arc::from(&*uri), seen.at());
+        } else if uri.len() <= URI_LIMIT_BYTES && lists.subscribed.len() < SUBSCRIPTIONS {
             // From the request on: the server may send before it answers.
             lists.subscribed.insert(Arc::from(&*uri), seen.at());
         } else {
@@ -204,11 +209,28 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     }
 }
 
-fn unsubscribe(state: &mut SessionState, call: &Call, ends: impl FnOnce(At) -> bool) {
-    if let Some(uri) = call.param(&["uri"]).and_then(Node::text)
-        && state.lists.subscribed.get(&*uri).is_some_and(|since| ends(*since))
-    {
-        state.lists.subscribed.remove(&*uri);
+/// A request will not be answered any more. `was_let_in` is whether the other side may have taken it.
+pub(crate) fn dropped(state: &mut SessionState, call: &Call, was_let_in: bool) {
+    state.lists.cursor_not_kept.remove(&call.at);
+    if !was_let_in && &*call.method == "resources/subscribe" {
+        unsubscribe(state, call, |since| since == call.at);
+    }
+}
+
+/// Takes out the requests to subscribe that came to nothing, or to an end.
+fn unsubscribe(state: &mut SessionState, call: &Call, ends: impl Fn(At) -> bool) {
+    let Some(uri) = call.param(&["uri"]).and_then(Node::text) else {
+        return;
+    };
+    let lists = &mut state.lists;
+    if lists.subscribed_again.get(&*uri).is_some_and(|since| ends(*since)) {
+        lists.subscribed_again.remove(&*uri);
+    }
+    if lists.subscribed.get(&*uri).is_some_and(|since| ends(*since)) {
+        match lists.subscribed_again.remove(&*uri) {
+            Some(again) => lists.subscribed.insert(Arc::from(&*uri), again),
+            None => lists.subscribed.remove(&*uri),
+        };
     }
 }
 

@@ -17,7 +17,7 @@ use tap_protocol::{is_reserved_for_specification, meta as keys};
 
 use super::{Out, Seen};
 use crate::row::At;
-use crate::rule::{Rule, Severity, quoted};
+use crate::rule::{Rule, Severity, clipped, quoted};
 use crate::rules::modern as rule;
 use crate::state::{Call, Kept, Phase, SessionState};
 
@@ -51,7 +51,23 @@ pub struct Modern {
     refused_discover: Option<[At; 2]>,
     /// `initialize` was refused before the server was known.
     refused_initialize: Option<Refusal>,
+    /// The old way of asking, before the server was known.
+    asked_before: Vector<Asked>,
 }
+
+/// A request of the server, or the client's answer to one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Asked {
+    at: At,
+    by: Side,
+    method: Arc<str>,
+    /// Of an answer: its request.
+    request: Option<At>,
+}
+
+/// Requests of the server, and answers to them, that are remembered until the server is known: it mostly asks for a few
+/// things at once.
+const ASKED_BEFORE: usize = 10;
 
 /// An `initialize` that was answered with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +82,7 @@ struct Refusal {
 pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call, out: &mut Out<'_>) {
     meta::any(state, seen, out);
     match seen.side {
-        Side::Server if speaks_modern(state) => {
-            out.find(&rule::MOD_006, seen, quoted(seen.method_name()));
-        }
-        Side::Server => {}
+        Side::Server => server_asks(state, seen, out),
         Side::Client if seen.is_modern() => {
             meta::request(state, seen, call, out);
             rounds::request(state, seen, call, out);
@@ -108,7 +121,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         discover_refused(state, seen, call, error, out);
     }
     if let Some(result) = seen.result {
-        let result_type = seen.parts.result_type;
+        let result_type = seen.parts.result_type.filter(|result_type| !result_type.is_null());
         let [ttl, scope, cursor] = match call.known {
             // Nothing else has them, but what asks for input where it should not.
             Some(known)
@@ -122,7 +135,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
         self::result_type(state, seen, call, result_type, out);
         if result_type.is_some_and(|result_type| result_type.is_text("input_required")) {
             rounds::asks(state, seen, call, out);
-            if ttl.or(scope).is_some() {
+            if [ttl, scope].into_iter().flatten().any(|hint| !hint.is_null()) {
                 out.find(&crate::rules::modern_rounds::MRT_009, seen, quoted(&call.method));
             }
         } else if result_type.is_some_and(|result_type| result_type.is_text("complete"))
@@ -135,7 +148,7 @@ pub(crate) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
 }
 
 /// An answer that pairs with no request.
-pub(crate) fn answer_to_nothing(state: &SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+pub(crate) fn answer_to_nothing(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     match (seen.side, seen.error) {
         (Side::Client, _) => client_answers(state, seen, None, out),
         (Side::Server, Some(error)) if seen.is_modern() => codes::error(state, seen, error, out),
@@ -160,13 +173,31 @@ fn find_beside(rule: &'static Rule, seen: &Seen<'_>, detail: impl Into<String>, 
     }
 }
 
-/// Whether client and server speak the modern era for certain.
-fn speaks_modern(state: &SessionState) -> bool {
-    state.era == Some(Era::Modern) && state.phase == Phase::Operating && state.modern.served.is_some()
+/// Whether the client speaks the modern era, and nothing says yet that the server does not.
+fn client_speaks_modern(state: &SessionState) -> bool {
+    state.era == Some(Era::Modern) && state.phase == Phase::Operating
 }
 
-fn client_answers(state: &SessionState, seen: &Seen<'_>, call: Option<&Call>, out: &mut Out<'_>) {
-    if !speaks_modern(state) || !seen.is_modern() {
+/// A request of the server, which the modern era does not have.
+fn server_asks(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
+    if !client_speaks_modern(state) {
+        return;
+    }
+    if state.modern.served.is_some() {
+        out.find(&rule::MOD_006, seen, quoted(seen.method_name()));
+    } else if seen.is_modern() {
+        remember_asked(state, seen, seen.method_name(), None);
+    }
+}
+
+fn client_answers(state: &mut SessionState, seen: &Seen<'_>, call: Option<&Call>, out: &mut Out<'_>) {
+    if !client_speaks_modern(state) || !seen.is_modern() {
+        return;
+    }
+    if state.modern.served.is_none() {
+        if let Some(call) = call {
+            remember_asked(state, seen, &call.method, Some(call.at));
+        }
         return;
     }
     let detail = match call {
@@ -175,6 +206,15 @@ fn client_answers(state: &SessionState, seen: &Seen<'_>, call: Option<&Call>, ou
     };
     if let (Some(finding), Some(call)) = (out.find(&rule::MOD_007, seen, detail), call) {
         finding.others.push(call.at);
+    }
+}
+
+/// Keeps what breaks a rule if the server turns out to be of the modern era.
+fn remember_asked(state: &mut SessionState, seen: &Seen<'_>, method: &str, request: Option<At>) {
+    // A server of both eras may ask whether the client is there before it has read what the client speaks.
+    if method != "ping" && state.modern.asked_before.len() < ASKED_BEFORE {
+        let method = clipped(method, 100).into();
+        state.modern.asked_before.push_back(Asked { at: seen.at(), by: seen.side, method, request });
     }
 }
 
@@ -192,7 +232,23 @@ fn shows_modern(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out: &mu
     if !shows {
         return;
     }
+    serves(modern, seen, out);
+}
+
+/// The server speaks the modern era, as this message shows.
+fn serves(modern: &mut Modern, seen: &Seen<'_>, out: &mut Out<'_>) {
     modern.served = Some(seen.at());
+    for asked in std::mem::take(&mut modern.asked_before) {
+        let method = quoted(&asked.method);
+        let (rule, detail) = match asked.by {
+            Side::Server => (&rule::MOD_006, method),
+            Side::Client => (&rule::MOD_007, format!("to {method}")),
+        };
+        if let Some(finding) = out.find_at(rule, Revisions::MODERN, asked.at, asked.by, detail) {
+            finding.others.extend(asked.request);
+            finding.others.push(seen.at());
+        }
+    }
     if let Some([request, answer]) = modern.refused_discover.take() {
         discover_missing(seen, request, answer, out);
     }
@@ -239,6 +295,7 @@ fn initialize_answered(state: &mut SessionState, seen: &Seen<'_>, call: &Call, o
         // It knows both eras; or the legacy one alone, and then its answers to probes say nothing.
         state.modern.refused_discover = None;
         state.modern.refused_initialize = None;
+        state.modern.asked_before.clear();
         return;
     };
     let refusal = Refusal {

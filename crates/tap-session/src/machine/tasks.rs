@@ -81,7 +81,7 @@ pub(crate) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
                 return;
             }
             if let Some(path) = capability_of(name)
-                && seen.parts.task.is_some()
+                && seen.parts.task.is_some_and(|task| !task.is_null())
             {
                 wants_a_task(state, seen, path, out);
             }

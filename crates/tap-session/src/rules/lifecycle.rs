@@ -230,8 +230,8 @@ rules! { LIFECYCLE:
         name: "required-member",
         severities: &[(ALL, E)],
         section: "schema of each revision",
-        title: "A message lacks a member that the schema requires.",
-        advice: "Send the member, or null where the schema allows it.",
+        title: "A message lacks a member that the schema requires, or has another kind of value there.",
+        advice: "Send the member as the schema has it, or null where it allows that.",
         wrong: r#"# 2025-11-25
 -> {"jsonrpc":"2.0","id":5,"method":"resources/read","params":{}}
 <- {"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"which?"}}"#,

@@ -11,7 +11,7 @@ use crate::machine::Parts;
 use crate::machine::lists::{Lists, Tool};
 use crate::machine::{Out, Seen};
 use crate::row::At;
-use crate::rule::quoted;
+use crate::rule::{Severity, quoted};
 use crate::rules::features as rule;
 use crate::state::{Call, SessionState};
 
@@ -113,6 +113,8 @@ fn judge(
     [content, structured, is_error]: [Option<Node<'_>>; 3],
     out: &mut Out<'_>,
 ) {
+    // In the legacy era it is an object, and null stands for none; later it may be any value.
+    let structured = structured.filter(|structured| seen.is_modern() || !structured.is_null());
     if let Some(content) = content.filter(|content| content.is_array()) {
         let mut blocks = Blocks::new(seen, ContentPlace::ToolOrPrompt);
         blocks.look(content);
@@ -155,6 +157,10 @@ fn judge(
     if let Some(wrong) = wrong
         && let Some(finding) = out.find(&rule::TOL_005, seen, format!("{} {wrong}", quoted(&tool.name)))
     {
+        // What was listed while the tool was at work may not be what it was called by.
+        if state.lists.tools.as_of.is_some_and(|as_of| called < as_of) {
+            finding.severity = Severity::Warning;
+        }
         finding.others.push(called);
         finding.others.extend(state.lists.tools.as_of);
     }

@@ -23,7 +23,8 @@ fn is_url_mode(params: Node<'_>) -> bool {
 
 /// A request for input.
 pub(super) fn asked(seen: &Seen<'_>, params: Node<'_>, capabilities: Option<Node<'_>>, out: &mut Out<'_>) {
-    let [mode, schema, id] = params.pick(["mode", "requestedSchema", "elicitationId"]);
+    let [mode, schema, id] =
+        params.pick(["mode", "requestedSchema", "elicitationId"]).map(|part| part.filter(|part| !part.is_null()));
     let is_url = mode.is_some_and(|mode| mode.is_text("url"));
     let is_form = mode.is_none_or(|mode| mode.is_text("form"));
     if let Some(capabilities) = capabilities.filter(|capabilities| declares(*capabilities, &["elicitation"])) {

@@ -1,5 +1,6 @@
-//! Whether two JSON texts say the same, for the text beside structured content.
+//! Whether two JSON texts say the same: the text beside structured content, the arguments of two requests.
 
+use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tap_jsonrpc::{Node, NodeKind};
@@ -9,6 +10,36 @@ const LIMIT_BYTES: usize = 1024 * 1024;
 
 /// What lies deeper is taken for equal: each level is one more walk over the bytes.
 const LIMIT_DEPTH: u8 = 32;
+
+/// Texts beside structured content that are looked at.
+const LIMIT_TEXTS: usize = 100;
+
+/// Whether two values say the same, whatever the order of their members. `true` where that is too much to compare.
+pub(in crate::machine) fn same(left: Node<'_>, right: Node<'_>) -> bool {
+    let is_long = |node: Node<'_>| node.bytes().len() > LIMIT_BYTES;
+    left.bytes() == right.bytes() || is_long(left) || is_long(right) || sum(left, 0) == sum(right, 0)
+}
+
+/// A value that is compared with several texts, and walked once for all of them.
+struct Value<'a> {
+    node: Node<'a>,
+    sum: OnceCell<u64>,
+}
+
+impl<'a> Value<'a> {
+    fn new(node: Node<'a>) -> Self {
+        Self { node, sum: OnceCell::new() }
+    }
+
+    /// Whether a text is the value's JSON, or what a string says.
+    fn is_said_by(&self, text: &str) -> bool {
+        if self.node.is_text(text) {
+            return true;
+        }
+        let node = Node::new(text.as_bytes());
+        node.kind() == self.node.kind() && sum(node, 0) == *self.sum.get_or_init(|| sum(self.node, 0))
+    }
+}
 
 /// Whether the texts of a result say the same as its structured content: the same JSON, or what an object with a single
 /// member wraps, such as `{"result": …}`, in one text or an element a text. SDKs write all of these, and they say the same.
@@ -22,34 +53,27 @@ pub(super) fn says<'a>(texts: impl Iterator<Item = Node<'a>>, structured: Node<'
         (Some((_, value)), None) => Some(value),
         _ => None,
     };
+    let whole = [Some(structured), wrapped].map(|node| node.map(Value::new));
     let elements = wrapped.or(Some(structured)).filter(|value| value.is_array());
     let mut elements = elements.map(|array| array.elements());
     let mut n_texts = 0;
     for text in texts {
         n_texts += 1;
-        if text.bytes().len() > LIMIT_BYTES * 2 {
+        if n_texts > LIMIT_TEXTS || text.bytes().len() > LIMIT_BYTES * 2 {
             return true;
         }
         let Some(text) = text.text() else {
             continue;
         };
-        if is_same(&text, structured) || wrapped.is_some_and(|wrapped| is_same(&text, wrapped)) {
+        if whole.iter().flatten().any(|value| value.is_said_by(&text)) {
             return true;
         }
-        if !elements.as_mut().is_some_and(|elements| elements.next().is_some_and(|element| is_same(&text, element))) {
+        let element = elements.as_mut().and_then(Iterator::next);
+        if !element.is_some_and(|element| Value::new(element).is_said_by(&text)) {
             elements = None;
         }
     }
     n_texts > 0 && elements.is_some_and(|mut elements| elements.next().is_none())
-}
-
-/// Whether a text is the value's JSON, or what a string says.
-fn is_same(text: &str, value: Node<'_>) -> bool {
-    if value.is_text(text) {
-        return true;
-    }
-    let node = Node::new(text.as_bytes());
-    node.kind() == value.kind() && sum(node, 0) == sum(value, 0)
 }
 
 /// A number that two values share when they say the same, whatever the order of members, and hardly ever otherwise.

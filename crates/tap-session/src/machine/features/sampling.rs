@@ -21,7 +21,8 @@ pub(super) fn asked(seen: &Seen<'_>, params: Node<'_>, capabilities: Option<Node
         out.find(&rule::SMP_004, seen, if max_tokens.is_some() { "it is no number" } else { "it is missing" });
     }
     let names = [("tools", tools), ("toolChoice", choice)];
-    let used: Vec<_> = names.iter().filter(|(_, node)| node.is_some()).map(|(name, _)| *name).collect();
+    let used: Vec<_> =
+        names.iter().filter(|(_, node)| node.is_some_and(|node| !node.is_null())).map(|(name, _)| *name).collect();
     if !used.is_empty()
         && let Some(capabilities) = capabilities.filter(|capabilities| declares(*capabilities, &["sampling"]))
         && !declares(capabilities, &["sampling", "tools"])

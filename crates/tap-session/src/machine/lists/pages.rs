@@ -32,8 +32,8 @@ pub(super) struct Pages(OrdMap<(&'static str, Side), Walks>);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Walks {
-    /// By their hashes, every cursor that was handed out.
-    issued: HashSet<u64>,
+    /// By their hashes, every cursor that was handed out, and whether as a text.
+    issued: HashSet<(u64, bool)>,
     n_forgotten: u64,
     /// The walks that may go on, the newest last.
     open: Vector<Walk>,
@@ -75,11 +75,12 @@ impl Pages {
         let nothing = Walks::default();
         let walks = self.0.get(&(method.name, seen.side)).unwrap_or(&nothing);
         let text = text_of(cursor);
-        let is_issued = walks.issued.contains(&hash(&text));
-        if is_issued && !cursor.is_string() {
+        let [as_text, as_other] = [true, false].map(|is_text| walks.issued.contains(&(hash(&text), is_text)));
+        // One that was handed out as something else is the server's fault, whichever way it comes back.
+        if as_text && !as_other && !cursor.is_string() {
             out.find(&rule::PAG_002, seen, format!("{} was handed out as a text", quoted(&text)));
         }
-        if is_issued || walks.n_forgotten > 0 {
+        if as_text || as_other || walks.n_forgotten > 0 {
             return;
         }
         let edited = walks.open.iter().rev().find_map(|walk| {
@@ -126,9 +127,10 @@ impl Pages {
             }
         };
         let begun = walk.as_ref().map(|walk| walk.begun);
-        let Some(next) = next.map(text_of) else {
+        let Some(next) = next else {
             return begun;
         };
+        let (next, is_text) = (text_of(next), next.is_string());
         let hash = hash(&next);
         let asked = cursor.map(text_of);
         let is_loop = walk.as_ref().is_some_and(|walk| walk.handed_out.contains(&hash));
@@ -139,8 +141,8 @@ impl Pages {
             }
         }
         if walks.issued.len() < CURSORS {
-            walks.issued.insert(hash);
-        } else if !walks.issued.contains(&hash) {
+            walks.issued.insert((hash, is_text));
+        } else if !walks.issued.contains(&(hash, is_text)) {
             walks.n_forgotten += 1;
         }
         if let Some(walk) = &mut walk {

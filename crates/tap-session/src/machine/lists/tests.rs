@@ -1,9 +1,13 @@
 //! Tests of lists and their pages.
 
+use tap_jsonrpc::RawId;
+use tap_protocol::Side;
+
+use crate::follow::{Follower, Lens, Meaning};
 use crate::machine::LinkKind;
 use crate::machine::lists::{LIST_LIMIT_ITEMS, Lists};
 use crate::row::At;
-use crate::script::{check, findings, run};
+use crate::script::{check, findings, frames, run};
 
 /// The lists behind a script in 2025-11-25.
 #[track_caller]
@@ -190,6 +194,7 @@ fn a_cursor_must_come_back_as_it_was() {
         ("abc", r#"" abc""#, "PAG-002"),
         ("abc", r#""\"abc\"""#, "PAG-002"),
         ("2", "2", "PAG-002"),
+        ("2", "3", "PAG-001"),
         ("0123456789abcdefghi", r#""0123456789abcdef""#, "PAG-002"),
         // Made up, or from another session.
         ("10", r#""20""#, "PAG-001"),
@@ -199,6 +204,22 @@ fn a_cursor_must_come_back_as_it_was() {
         ("abc", "null", ""),
     ] {
         assert_eq!(goes_on(cursor, sent), expected, "{cursor} sent as {sent}");
+    }
+}
+
+#[test]
+fn a_cursor_that_is_no_text_is_the_fault_of_who_handed_it_out() {
+    for sent in ["5", r#""5""#] {
+        let script = format!(
+            r#"# 2025-11-25
+-> {{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"tools":[],"nextCursor":5}}}}
+-> {{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{{"cursor":{sent}}}}}
+{}"#,
+            answers(2, "a", "")
+        );
+        check(&script, "5 LIF-016 error by server: `nextCursor` is no text");
+        assert_eq!(tools(&run(&script).0.state().lists), (vec!["a"], true), "it goes on with the walk");
     }
 }
 
@@ -246,6 +267,7 @@ fn check_updates(lines: &[&str], expected: &str) {
             "unsubscribed" => answer(2),
             "subscribe again" => request(3, "subscribe", "note://a"),
             "subscribed again" => answer(3),
+            "refused again" => r#"<- {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"already"}}"#.into(),
             updated => format!(
                 r#"<- {{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{updated}"}}}}"#
             ),
@@ -271,6 +293,36 @@ fn updates_may_cross_a_subscription_on_the_wire() {
     check_updates(&["subscribe", "subscribed", "unsubscribe", "note://a", "unsubscribed"], "");
     check_updates(&["subscribe", "subscribed", "unsubscribe", "subscribe again", "unsubscribed", "note://a"], "");
     check_updates(&["subscribe", "refused", "note://a"], "6");
+    // A server that refuses to be asked twice goes on with what it has.
+    check_updates(&["subscribe", "subscribed", "subscribe again", "refused again", "note://a"], "");
+    check_updates(&["subscribe", "subscribe again", "refused", "note://a", "subscribed again", "note://a"], "");
+    check_updates(&["subscribe", "subscribe again", "refused again", "refused", "note://a"], "8");
+    let ended = ["subscribe", "subscribe again", "subscribed", "subscribed again", "unsubscribe", "unsubscribed"];
+    check_updates(&[&ended[..], &["note://a"]].concat(), "1");
+}
+
+#[test]
+fn a_request_that_was_not_let_in_subscribes_to_nothing() {
+    let script = r#"# 2025-11-25
+-> {"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"note://a"}}"#;
+    let open = |script: &str| {
+        let mut follower = Follower::new();
+        for frame in frames(script) {
+            follower.follow(&frame, &mut Lens::default(), &mut Meaning::default());
+        }
+        follower
+    };
+    let subscribed = |follower: &Follower| follower.state().lists.subscribed.len();
+    let (id, mut refused) = (RawId::from_token(b"1"), open(script));
+    refused.refuse(0, &id, at(4));
+    assert_eq!(subscribed(&refused), 0);
+    // One whose answer is missing may have been heard.
+    let mut dropped = open(script);
+    dropped.drop_call(0, &id, at(4), at(4), Side::Client);
+    assert_eq!(subscribed(&dropped), 1);
+    let mut again = open(&format!("{script}\n{}", script.lines().last().unwrap_or_default().replace(":1,", ":2,")));
+    again.refuse(0, &RawId::from_token(b"2"), at(5));
+    assert_eq!(subscribed(&again), 1);
 }
 
 #[test]

@@ -127,7 +127,7 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     } else if info.is_none() && there_is && state.told_once.insert("MOD-003 client").is_none() {
         out.find(&rule::MOD_003, seen, "no clientInfo; told once");
     }
-    if level.is_some() {
+    if level.is_some_and(|level| !level.is_null()) {
         deprecated(state, seen, "logging", out);
     }
 }

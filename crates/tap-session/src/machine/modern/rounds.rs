@@ -11,7 +11,7 @@ use tap_protocol::{Method, Revisions, meta};
 
 use super::super::{LinkKind, Out, Seen};
 use super::{Modern, deprecated, find_beside, rule as modern_rule};
-use crate::machine::features;
+use crate::machine::features::{self, equal};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_rounds as rule;
@@ -197,7 +197,8 @@ impl Brought<'_> {
         if fit == Fit::None {
             return (fit, false, false);
         }
-        let comparable = round.params.as_ref().filter(|before| before.0.len() <= COMPARED_BYTES);
+        let is_short = |params: &[u8]| params.len() <= COMPARED_BYTES;
+        let comparable = round.params.as_ref().filter(|before| is_short(&before.0) && is_short(self.params.bytes()));
         let same_params = comparable.is_some_and(|before| changed(before.node(), self.params).is_empty());
         (fit, waits, same_params)
     }
@@ -305,27 +306,17 @@ fn fits_nothing(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &mut Ou
     }
 }
 
-/// The members of two `params` that differ, apart from what changes from round to round. Members of members are compared
-/// one by one, since not every client writes them in the same order twice.
+/// The members of two `params` that differ, apart from what changes from round to round. The order of members is none of
+/// these: not every client writes them in the same order twice.
 fn changed(before: Node<'_>, after: Node<'_>) -> Vec<String> {
     let own = |key: &str| matches!(key, "_meta" | "inputResponses" | "requestState");
     let mut changed = Vec::new();
     for (key, left, right) in beside(before, after) {
-        let same = match (left, right) {
-            (Some(left), Some(right)) if left.bytes() == right.bytes() => true,
-            (Some(left), Some(right)) if left.is_string() => same_text(left, right),
-            (Some(left), Some(right)) if left.is_object() && right.is_object() => {
-                let inner = beside(left, right);
-                inner.iter().all(|(_, left, right)| match (left, right) {
-                    (Some(left), Some(right)) => {
-                        left.bytes() == right.bytes() || left.is_string() && same_text(*left, *right)
-                    }
-                    (Some(_), None) | (None, _) => false,
-                })
-            }
-            (Some(_), _) | (None, _) => false,
-        };
-        if !same && !own(&key) {
+        if own(&key) {
+            continue;
+        }
+        let same = matches!((left, right), (Some(left), Some(right)) if equal::same(left, right));
+        if !same {
             changed.push(key);
         }
     }
@@ -430,7 +421,7 @@ fn embedded(state: &mut SessionState, seen: &Seen<'_>, call: &Call, requests: No
             out.find(&rule::MRT_003, seen, what);
             continue;
         }
-        if id.or(version).is_some()
+        if [id, version].into_iter().flatten().any(|part| !part.is_null())
             && let Some(finding) =
                 out.find(&rule::MRT_003, seen, format!("{} has `id` or `jsonrpc`", quoted(&key.text())))
         {

@@ -10,7 +10,7 @@ use tap_jsonrpc::{Node, RawId};
 use tap_protocol::Side;
 
 use super::super::{LinkKind, Out, Seen};
-use super::{Modern, find_beside};
+use super::{Modern, find_beside, serves};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_subscriptions as rule;
@@ -22,8 +22,12 @@ const SUBSCRIPTIONS: usize = 256;
 /// Resources, or tasks, of one subscription that are remembered.
 const FILTER_ENTRIES: usize = 1000;
 
-/// URIs that are longer are not remembered, bytes.
-const URI_BYTES: usize = 8 * 1024;
+/// Bytes of one filter that are remembered: with as many subscriptions as there may be, and what was acknowledged of each,
+/// less than a hundred million.
+const FILTER_BYTES: usize = 128 * 1024;
+
+/// What stands for the methods that no revision has, where messages are counted by method.
+const OTHER_METHODS: &str = "other";
 
 /// What a subscription is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,12 +72,15 @@ pub struct Subscription {
     pub asked: Filter,
     /// What the server agreed to, and the message that said so.
     pub acknowledged: Option<(At, Filter)>,
-    /// Notifications that it delivered, by method; the acknowledgement is not among them.
+    /// Notifications that it delivered, by method; the acknowledgement is not among them. Methods that no revision has are
+    /// counted together as `other`.
     pub n_delivered: OrdMap<Arc<str>, u64>,
     /// The newest message of it.
     pub last: Option<At>,
     /// How it ended first, and with which message.
     pub ended: Option<(SubscriptionEnd, At)>,
+    /// Whether the client used its id for another request while it was open: which of them a message is of is not known.
+    is_id_shared: bool,
 }
 
 impl Modern {
@@ -94,6 +101,7 @@ impl Modern {
 impl Filter {
     fn read(node: Node<'_>) -> Self {
         let mut filter = Self::default();
+        let mut n_bytes = 0;
         for (key, value) in node.members() {
             let is_on = value.as_bool() == Some(true);
             match &*key.text() {
@@ -101,12 +109,12 @@ impl Filter {
                 "promptsListChanged" => filter.prompts_list_changed = is_on,
                 "resourcesListChanged" => filter.resources_list_changed = is_on,
                 "resourceSubscriptions" => {
-                    filter.resource_subscriptions = texts(value);
-                    filter.has_more |= too_many(value);
+                    let has_all = keep_texts(value, &mut filter.resource_subscriptions, &mut n_bytes);
+                    filter.has_more |= !has_all;
                 }
                 "taskIds" => {
-                    filter.task_ids = texts(value);
-                    filter.has_more |= too_many(value);
+                    let has_all = keep_texts(value, &mut filter.task_ids, &mut n_bytes);
+                    filter.has_more |= !has_all;
                 }
                 _ => {}
             }
@@ -148,13 +156,19 @@ impl Filter {
     }
 }
 
-fn texts(list: Node<'_>) -> OrdSet<Arc<str>> {
-    let short = list.elements().take(FILTER_ENTRIES).filter(|node| node.bytes().len() <= URI_BYTES);
-    short.filter_map(|node| Some(Arc::from(&*node.text()?))).collect()
-}
-
-fn too_many(list: Node<'_>) -> bool {
-    list.elements().enumerate().any(|(index, node)| index >= FILTER_ENTRIES || node.bytes().len() > URI_BYTES)
+/// Keeps the texts of a list, as far as there is room, and tells whether these are all of them.
+fn keep_texts(list: Node<'_>, kept: &mut OrdSet<Arc<str>>, n_bytes: &mut usize) -> bool {
+    for (index, node) in list.elements().enumerate() {
+        let n_bytes_here = node.bytes().len();
+        if index >= FILTER_ENTRIES || *n_bytes + n_bytes_here > FILTER_BYTES {
+            return false;
+        }
+        if let Some(text) = node.text() {
+            kept.insert(Arc::from(&*text));
+            *n_bytes += n_bytes_here;
+        }
+    }
+    true
 }
 
 /// Whether a URI, or one above it, is among these. A slash at the end makes no difference: some parsers of URIs add one.
@@ -195,6 +209,7 @@ fn tells_of_change(method: &str) -> bool {
 
 /// A request of the modern era.
 pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call) {
+    let is_id_shared = shares_id(state, seen, call);
     if &*call.method != "subscriptions/listen" {
         return;
     }
@@ -214,7 +229,23 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &Call) {
         n_delivered: OrdMap::new(),
         last: None,
         ended: None,
+        is_id_shared,
     }));
+}
+
+/// Whether a request has the id of an open subscription, which is noted there.
+fn shares_id(state: &mut SessionState, seen: &Seen<'_>, call: &Call) -> bool {
+    if state.modern.subscriptions.is_empty() || !state.used_ids_of(seen.side).contains(&call.raw_id) {
+        return false;
+    }
+    let mut is_shared = false;
+    for shared in state.modern.subscriptions.iter_mut() {
+        if shared.ended.is_none() && shared.scope == call.scope && shared.raw_id == call.raw_id {
+            Arc::make_mut(shared).is_id_shared = true;
+            is_shared = true;
+        }
+    }
+    is_shared
 }
 
 /// A notification, of either side and any era.
@@ -230,10 +261,15 @@ pub(super) fn notification(state: &mut SessionState, seen: &Seen<'_>, out: &mut 
     if !seen.is_modern() {
         return;
     }
-    match seen.said.subscription_id {
+    match named(seen) {
         Some(id) => delivered(state, seen, &RawId::from_token(id.bytes()), out),
         None => without_id(state, seen, out),
     }
+}
+
+/// The subscription that a message says it belongs to.
+fn named<'a>(seen: &Seen<'a>) -> Option<Node<'a>> {
+    seen.said.subscription_id.filter(|id| !id.is_null())
 }
 
 /// A notification that says to which subscription it belongs.
@@ -241,7 +277,7 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
     let method = seen.method_name();
     let is_acknowledgement = method == "notifications/subscriptions/acknowledged";
     if is_acknowledgement && state.modern.served.is_none() {
-        state.modern.served = Some(seen.at());
+        serves(&mut state.modern, seen, out);
     }
     let Some(index) = state.modern.subscription(seen.scope, raw_id) else {
         if state.modern.n_forgotten_subscriptions == 0 {
@@ -249,16 +285,20 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
         }
         return;
     };
+    // What is missing may have ended it, or have opened another one with this id.
+    let whole = state.whole;
     let Some(shared) = state.modern.subscriptions.get_mut(index) else {
         return;
     };
     let this = Arc::make_mut(shared);
     let opened = this.at;
+    // A client that used the id twice may mean the other one.
+    let worst = if this.is_id_shared { Severity::Warning } else { Severity::Error };
     out.link(seen.at(), opened, LinkKind::Delivered);
     this.last = Some(seen.at());
     let find = |out: &mut Out<'_>, rule, severity: Severity, detail: String| {
         if let Some(finding) = out.find(rule, seen, detail) {
-            finding.severity = finding.severity.min(severity);
+            finding.severity = finding.severity.min(severity).min(worst);
             finding.others.push(opened);
         }
     };
@@ -267,6 +307,7 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
         && end != SubscriptionEnd::Cancelled(Side::Client)
         && let Some(finding) = out.find(&rule::SUB_004, seen, format!("{raw_id}, which has ended"))
     {
+        finding.severity = finding.severity.min(worst);
         finding.others.extend([this.at, at]);
     }
     if this.scope != seen.scope {
@@ -275,13 +316,13 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
     if is_acknowledgement {
         let filter = seen.param("notifications").map(Filter::read).unwrap_or_default();
         let beyond = filter.beyond(&this.asked);
-        if !beyond.is_empty() {
+        if !beyond.is_empty() && whole {
             find(out, &rule::SUB_005, Severity::Error, beyond.join(", "));
         }
         this.acknowledged = Some((seen.at(), filter));
         return;
     }
-    if this.acknowledged.is_none() && state.whole {
+    if this.acknowledged.is_none() && whole {
         find(out, &rule::SUB_001, Severity::Error, quoted(method));
     }
     if matches!(method, "notifications/progress" | "notifications/message") {
@@ -295,6 +336,7 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
     };
     let acknowledged = this.acknowledged.as_ref().map(|(_, filter)| filter.covers(method, uri.as_deref()));
     match (this.asked.covers(method, uri.as_deref()), acknowledged.flatten()) {
+        _ if !whole => {}
         (Some(false), _) => find(out, &rule::SUB_002, Severity::Error, told),
         // The specification forbids what was not asked for, and says of the rest only what the acknowledgement means.
         (Some(true), Some(false)) => {
@@ -302,7 +344,8 @@ fn delivered(state: &mut SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mu
         }
         (Some(true) | None, _) => {}
     }
-    *this.n_delivered.entry(method.into()).or_insert(0) += 1;
+    let counted = seen.method.map_or(OTHER_METHODS, |known| known.name);
+    *this.n_delivered.entry(counted.into()).or_insert(0) += 1;
 }
 
 fn unknown_id(state: &SessionState, seen: &Seen<'_>, raw_id: &RawId, out: &mut Out<'_>) {
@@ -387,7 +430,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     if seen.result.is_none() {
         return;
     }
-    match seen.said.subscription_id {
+    match named(seen) {
         Some(id) if RawId::from_token(id.bytes()) == call.raw_id => {}
         Some(id) => {
             let detail = format!("{}; the request has the id {}", RawId::from_token(id.bytes()), call.raw_id);

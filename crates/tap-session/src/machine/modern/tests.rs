@@ -61,6 +61,58 @@ fn a_legacy_server_that_is_asked_in_the_modern_era_breaks_no_rule() {
 }
 
 #[test]
+fn what_a_server_asks_the_old_way_is_told_once_it_shows_its_era() {
+    let asked = r#"
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a",META}}
+<- {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}
+-> {"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}
+"#;
+    let both = "
+2 MOD-006 error by server: `elicitation/create`
+3 MOD-007 error by client: to `elicitation/create`
+";
+    let acknowledged = r#"-> {"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{},META}}
+<- {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#;
+    for (answer, expected) in [
+        (r#"<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#, both),
+        (
+            r#"<- {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"m","data":{"requiredCapabilities":{}}}}"#,
+            both,
+        ),
+        (acknowledged, both),
+        // A server of the legacy era, or one that has shown nothing yet.
+        (
+            r#"<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+            "4 MOD-004 warning by server: `tools/call`; the server may be of the legacy era",
+        ),
+        (r#"<- {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}"#, ""),
+        ("", ""),
+        // The client turns to the legacy era, and the server serves both.
+        (
+            r#"-> {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+<- {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}
+<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#,
+            "",
+        ),
+    ] {
+        check(&format!("{asked}{answer}"), expected);
+    }
+    let ping = asked.replace("elicitation/create", "ping");
+    check(&format!(r#"{ping}<- {{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","content":[]}}}}"#), "");
+    // However many there are.
+    let request = |id: u32| format!(r#"<- {{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
+    let requests: Vec<_> = (0..100).map(request).collect();
+    let script = format!(
+        r#"-> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a",META}}}}
+{}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","content":[]}}}}"#,
+        requests.join("\n")
+    );
+    let told: Vec<_> = (2..12).map(|seq| format!("{seq} MOD-006 error by server: `roots/list`")).collect();
+    check(&script, &told.join("\n"));
+}
+
+#[test]
 fn a_connection_with_a_handshake_is_judged_by_the_legacy_era() {
     check(
         r#"# 2025-11-25

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use tap_jsonrpc::{Key, Node};
 use tap_protocol::{
-    ANY_METHOD, EACH_ELEMENT, EACH_MEMBER, METHODS, Method, Place, Revision, Revisions, fields, meta, required_params,
-    required_result,
+    ANY_METHOD, EACH_ELEMENT, EACH_MEMBER, Kind, METHODS, Member, Method, Place, Revision, Revisions, fields, meta,
+    optional_members, required_params, required_result,
 };
 
 /// Member names from `params` or `result` down.
@@ -18,10 +18,15 @@ type Path = &'static [&'static str];
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     paths: Vec<Path>,
+    /// By path: what is to be there.
+    kinds: Vec<Kind>,
     /// Those that the revisions do not have.
     pub(super) foreign: u64,
     /// Those that must be there, and that no other rule asks for.
     required: u64,
+    /// Those that are of some kind, and those of them that may be `null` instead.
+    typed: u64,
+    nullable: u64,
     /// `resultType` and `task` of a result, which say what kind of result it is.
     result_type: u64,
     task: u64,
@@ -39,6 +44,8 @@ pub(super) struct Walked<'a> {
     pub(super) found: u64,
     /// Members whose objects are there.
     held: u64,
+    /// Members that are there, and are not what they should be.
+    pub(super) wrong: u64,
     pub(super) result_type: Option<Node<'a>>,
     pub(super) task: Option<Node<'a>>,
 }
@@ -63,10 +70,14 @@ impl Plan {
         };
         // Where the revision is not known: what each of them requires.
         let first = revisions.iter().next().map(required).unwrap_or_default();
-        for path in first.iter().filter(|path| !has_own_rule(known, place, path)) {
-            if revisions.iter().all(|revision| required(revision).contains(path)) {
-                plan.required |= plan.add(path);
+        for member in first.iter().filter(|member| !has_own_rule(known, place, member.path)) {
+            if revisions.iter().all(|revision| required(revision).contains(member)) {
+                plan.required |= plan.add_typed(member);
             }
+        }
+        for member in optional_members(method, place) {
+            // Who has nothing to put there may say so.
+            plan.nullable |= plan.add_typed(member);
         }
         if place == Place::Result {
             plan.result_type = plan.add(&["resultType"]);
@@ -94,15 +105,31 @@ impl Plan {
     fn add(&mut self, path: Path) -> u64 {
         let index = self.paths.iter().position(|known| *known == path).unwrap_or_else(|| {
             self.paths.push(path);
+            self.kinds.push(Kind::Any);
             self.paths.len() - 1
         });
         // A path beyond the last bit is not looked for; a test makes sure that there is none.
         u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or_default()
     }
 
+    /// Adds a member that must be what it is said to be.
+    fn add_typed(&mut self, member: &Member) -> u64 {
+        let bit = self.add(member.path);
+        if let Some(kind) = self.kinds.get_mut(bit.trailing_zeros() as usize).filter(|_| member.kind != Kind::Any) {
+            *kind = member.kind;
+            self.typed |= bit;
+        }
+        bit
+    }
+
     /// The paths of these members.
     pub(super) fn paths_of(&self, which: u64) -> impl Iterator<Item = Path> {
         bits(which).filter_map(|index| self.paths.get(index).copied())
+    }
+
+    /// The paths of these members, and what they should be.
+    pub(super) fn typed_paths_of(&self, which: u64) -> impl Iterator<Item = (Path, Kind)> {
+        bits(which).filter_map(|index| Some((*self.paths.get(index)?, *self.kinds.get(index)?)))
     }
 
     /// The members that must be there and are not, of the objects that are there.
@@ -155,6 +182,20 @@ impl Plan {
         }
     }
 
+    /// Whether a value is what the member of a path should be.
+    fn is_of_kind(&self, index: usize, value: Node<'_>) -> bool {
+        let fits = match self.kinds.get(index).copied().unwrap_or(Kind::Any) {
+            Kind::Any => true,
+            Kind::Text => value.is_string(),
+            Kind::Number => value.is_number(),
+            Kind::NumberOrNull => value.is_number() || value.is_null(),
+            Kind::Boolean => value.as_bool().is_some(),
+            Kind::List => value.is_array(),
+            Kind::Object => value.is_object(),
+        };
+        fits || self.nullable & (1 << index) != 0 && value.is_null()
+    }
+
     /// One member of an object: which of the paths end here, and which go on below.
     fn member<'a>(&self, key: &Key<'a>, value: Node<'a>, which: u64, last: u64, depth: usize, walked: &mut Walked<'a>) {
         let step = |index: usize| self.paths.get(index).and_then(|path| path.get(depth)).copied().unwrap_or_default();
@@ -166,6 +207,9 @@ impl Plan {
             let bit = 1 << index;
             if last & bit != 0 {
                 walked.found |= bit;
+                if self.typed & bit != 0 && !self.is_of_kind(index, value) {
+                    walked.wrong |= bit;
+                }
                 if bit == self.result_type {
                     walked.result_type = Some(value);
                 } else if bit == self.task {
@@ -178,6 +222,18 @@ impl Plan {
         if deeper != 0 {
             self.step(value, deeper, depth + 1, walked);
         }
+    }
+}
+
+/// What a value must be, in words.
+pub(super) fn name_of_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Any => "value",
+        Kind::Text => "text",
+        Kind::Number | Kind::NumberOrNull => "number",
+        Kind::Boolean => "boolean",
+        Kind::List => "list",
+        Kind::Object => "object",
     }
 }
 

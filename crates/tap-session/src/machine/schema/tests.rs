@@ -89,7 +89,6 @@ fn members_are_missing_where_the_schema_requires_them() {
             r#"{"structuredContent":{}}"#,
             "5 LIF-016 error by server: missing: content",
         ),
-        ("2025-11-25", "tools/call", r#"{"name":null}"#, r#"{"content":null}"#, ""),
         ("2025-11-25", "ping", "{}", "{}", ""),
         ("2025-11-25", "resources/read", r#"{"uri":"a"}"#, "{}", "5 LIF-016 error by server: missing: contents"),
         (
@@ -132,6 +131,61 @@ fn members_are_missing_where_the_schema_requires_them() {
     // What an unknown revision requires is what all of them do.
     let script = r#"<- {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}"#;
     check_members(script, "1 LIF-016 error by server: missing: data");
+}
+
+#[test]
+fn members_are_what_the_schema_says() {
+    for (method, params, result, expected) in [
+        ("tools/call", r#"{"name":"t"}"#, r#"{"content":"text"}"#, "5 LIF-016 error by server: `content` is no list"),
+        ("tools/call", r#"{"name":"t"}"#, r#"{"content":{}}"#, "5 LIF-016 error by server: `content` is no list"),
+        (
+            "tools/call",
+            r#"{"name":5,"arguments":[1]}"#,
+            r#"{"content":null,"isError":"no"}"#,
+            "4 LIF-016 error by client: `name` is no text; `arguments` is no object\n5 LIF-016 error by server: `content` is no list; `isError` is no boolean",
+        ),
+        // What need not be there may be null.
+        ("tools/call", r#"{"name":"t","arguments":null}"#, r#"{"content":[],"isError":null}"#, ""),
+        ("tools/list", "{}", r#"{"tools":{}}"#, "5 LIF-016 error by server: `tools` is no list"),
+        ("tools/list", "{}", r#"{"tools":[],"nextCursor":5}"#, "5 LIF-016 error by server: `nextCursor` is no text"),
+        ("tools/list", "{}", r#"{"tools":[],"nextCursor":null}"#, ""),
+        ("resources/read", r#"{"uri":"a"}"#, r#"{"contents":{}}"#, "5 LIF-016 error by server: `contents` is no list"),
+        (
+            "completion/complete",
+            r#"{"ref":{},"argument":{"name":"a","value":1}}"#,
+            r#"{"completion":[]}"#,
+            "4 LIF-016 error by client: `argument.value` is no text\n5 LIF-016 error by server: `completion` is no object",
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"a"}"#,
+            r#"{"taskId":"a","status":"working","createdAt":"t","lastUpdatedAt":"t","ttl":null}"#,
+            "",
+        ),
+        (
+            "tools/call",
+            r#"{"name":"t","task":{}}"#,
+            r#"{"task":{"taskId":"a","status":"working","createdAt":1,"ttl":"1"}}"#,
+            "5 LIF-016 error by server: missing: task.lastUpdatedAt; `task.createdAt` is no text; `task.ttl` is no number",
+        ),
+    ] {
+        check_members(&pair("2025-11-25", method, params, result), expected);
+    }
+    // Where the revision is not known: what holds in all of them.
+    let script = r#"<- {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":1}}"#;
+    check_members(script, "1 LIF-016 error by server: `uri` is no text");
+    // One kind of result is not judged by the members of another.
+    let answered = |result: &str| {
+        format!(
+            r#"-> {{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"t",META}}}}
+<- {{"jsonrpc":"2.0","id":5,"result":{result}}}"#
+        )
+    };
+    check_members(
+        &answered(r#"{"resultType":"complete","content":1}"#),
+        "2 LIF-016 error by server: `content` is no list",
+    );
+    check_members(&answered(r#"{"resultType":"other","content":1}"#), "");
 }
 
 #[test]

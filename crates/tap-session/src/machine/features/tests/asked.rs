@@ -40,7 +40,7 @@ fn modern(method: &str, capabilities: &str, params: &str, answer: &str) -> Strin
 
 /// The rules that were broken, and how badly.
 fn ids(script: &str) -> String {
-    let ours = ["ELI-", "SMP-", "ROT-", "TOL-"].into_iter().flat_map(|rules| found(script, rules));
+    let ours = ["ELI-", "SMP-", "ROT-", "TOL-", "MOD-011"].into_iter().flat_map(|rules| found(script, rules));
     let short = ours.map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" "));
     short.collect::<Vec<_>>().join(", ")
 }
@@ -59,12 +59,18 @@ fn modes_must_be_declared() {
         (r#"{"elicitation":{"form":{},"url":{}}}"#, true, true),
     ] {
         let expected = |can: bool| if can { "" } else { "ELI-001 error" };
+        // Told once: by the rule that knows what each request declares.
+        let embedded = |can: bool| if can { "" } else { "MOD-011 error" };
         let create = "elicitation/create";
         assert_eq!(legacy("2025-11-25", create, capabilities, FORM, CANCEL), expected(can_form), "{capabilities}");
         assert_eq!(legacy("2025-11-25", create, capabilities, URL, CANCEL), expected(can_url), "{capabilities}");
-        assert_eq!(modern(create, capabilities, FORM, CANCEL), expected(can_form), "{capabilities}");
-        assert_eq!(modern(create, capabilities, &url, CANCEL), expected(can_url), "{capabilities}");
+        assert_eq!(modern(create, capabilities, FORM, CANCEL), embedded(can_form), "{capabilities}");
+        assert_eq!(modern(create, capabilities, &url, CANCEL), embedded(can_url), "{capabilities}");
     }
+    // What a task asks for is no result of a round.
+    let of_a_task = r#"-> {"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}}
+<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","taskId":"t","status":"input_required","createdAt":"t","lastUpdatedAt":"t","ttlMs":null,"inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://example.com"}}}}}"#;
+    assert_eq!(ids(of_a_task), "ELI-001 error");
     // In 2025-06-18 there were no modes.
     assert_eq!(legacy("2025-06-18", "elicitation/create", r#"{"elicitation":{"url":{}}}"#, FORM, CANCEL), "");
 }
@@ -195,6 +201,21 @@ fn uses_of_tools_are_answered_in_the_next_message() {
 }
 
 #[test]
+fn null_stands_for_what_is_not_there() {
+    let form = FORM.replacen('{', r#"{"mode":null,"elicitationId":null,"#, 1);
+    assert_eq!(modern("elicitation/create", BOTH, &form, CANCEL), "");
+    assert_eq!(legacy("2025-11-25", "elicitation/create", BOTH, &form, CANCEL), "");
+    let url = URL.replace(r#""e""#, "null");
+    assert_eq!(modern("elicitation/create", BOTH, &url, CANCEL), "");
+    assert_eq!(legacy("2025-11-25", "elicitation/create", BOTH, &url, CANCEL), "ELI-005 error");
+    let sample = r#"{"maxTokens":9,"messages":[],"tools":null,"toolChoice":null}"#;
+    for capabilities in [TOOLS, r#"{"sampling":{}}"#] {
+        assert_eq!(legacy("2025-11-25", "sampling/createMessage", capabilities, sample, MODEL), "");
+        assert_eq!(modern("sampling/createMessage", capabilities, sample, MODEL), "");
+    }
+}
+
+#[test]
 fn sampling_with_tools_must_be_declared() {
     let plain = r#"{"maxTokens":9,"messages":[]}"#;
     for (params, declared, bare) in [
@@ -208,7 +229,8 @@ fn sampling_with_tools_must_be_declared() {
         assert_eq!(legacy("2025-11-25", create, TOOLS, &params, MODEL), declared, "{params}");
         assert_eq!(legacy("2025-11-25", create, r#"{"sampling":{}}"#, &params, MODEL), bare, "{params}");
         assert_eq!(modern(create, TOOLS, &params, MODEL), declared, "{params}");
-        assert_eq!(modern(create, r#"{"sampling":{}}"#, &params, MODEL), bare, "{params}");
+        let embedded = bare.replace("SMP-003", "MOD-011");
+        assert_eq!(modern(create, r#"{"sampling":{}}"#, &params, MODEL), embedded, "{params}");
     }
 }
 

@@ -40,9 +40,26 @@ fn null_is_a_value_and_absence_is_none() {
     check_answer("2026-07-28", NUMBER, &answer(r#","structuredContent":null"#), "");
     let missing = "TOL-005 error by server: `add` structuredContent is missing";
     check_answer("2026-07-28", NUMBER, &answer(""), missing);
-    let no_object = "TOL-006 error by server: it is null";
-    check_answer("2025-11-25", PLAIN, &answer(r#","structuredContent":null"#), no_object);
+    // Before it could be any value, null stood for none.
+    check_answer("2025-11-25", PLAIN, &answer(r#","structuredContent":null"#), "");
+    check_answer("2025-11-25", TYPED, &answer(r#","structuredContent":null"#), missing);
+    let no_object = "TOL-006 error by server: it is an array\nTOL-007 note by server: ";
+    check_answer("2025-11-25", PLAIN, &answer(r#","structuredContent":[]"#), no_object);
     check_answer("2024-11-05", PLAIN, &answer(r#","structuredContent":null"#), "");
+}
+
+#[test]
+fn a_list_that_is_newer_than_the_call_judges_it_mildly() {
+    let list = |id: u32| format!(r#"-> {{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#);
+    let listed = |id: u32, tool: &str| format!(r#"<- {{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{tool}]}}}}"#);
+    let call = r#"-> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"add"}}"#;
+    let answer = r#"<- {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"x\":1}"}],"structuredContent":{"x":1}}}"#;
+    let older = TYPED.replace("sum", "x");
+    let lines = |lines: &[String]| found(&format!("# 2025-11-25\n{}", lines.join("\n")), "TOL-005");
+    let crossed = [list(1), listed(1, &older), call.into(), list(4), listed(4, TYPED), answer.into()];
+    assert_eq!(lines(&crossed), ["TOL-005 warning by server: `add` the whole: \"sum\" is a required property"]);
+    let in_order = [list(1), listed(1, TYPED), call.into(), answer.into()];
+    assert_eq!(lines(&in_order), ["TOL-005 error by server: `add` the whole: \"sum\" is a required property"]);
 }
 
 #[test]
@@ -56,6 +73,18 @@ fn a_task_in_place_of_a_result_is_not_judged_as_one() {
 <- {{"jsonrpc":"2.0","id":2,"result":{{"task":{{"taskId":"t","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}}}}}}"#,
             TYPED.replacen("\"name\"", r#""execution":{"taskSupport":"optional"},"name""#, 1)
         ),
+        "",
+    );
+}
+
+#[test]
+fn a_task_that_is_null_is_none() {
+    check(
+        r#"-> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+<- {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+-> {"jsonrpc":"2.0","method":"notifications/initialized"}
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","task":null}}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[],"task":null}}"#,
         "",
     );
 }
@@ -83,6 +112,16 @@ fn the_text_beside_structured_content_says_the_same() {
         let answer = format!(r#""result":{{"content":[{}],"structuredContent":{structured}}}"#, blocks.join(","));
         check_answer("2025-11-25", PLAIN, &answer, expected);
     }
+}
+
+#[test]
+fn many_texts_beside_structured_content_cost_no_more_than_they_are_long() {
+    let text = r#"{"type":"text","text":"{}"}"#;
+    let members: Vec<_> = (0..20_000).map(|number| format!(r#""{number}":{number}"#)).collect();
+    let texts = vec![text; 20_000].join(",");
+    let answer = format!(r#""result":{{"content":[{texts}],"structuredContent":{{{}}}}}"#, members.join(","));
+    // More than are looked at: nothing is said. Each with each would take minutes.
+    check_answer("2025-11-25", PLAIN, &answer, "");
 }
 
 #[test]

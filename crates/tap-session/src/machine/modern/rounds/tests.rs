@@ -73,6 +73,38 @@ fn what_a_client_may_get_wrong_is_told_apart() {
 }
 
 #[test]
+fn arguments_are_the_same_in_whatever_order_they_are_written() {
+    let retry = |arguments: &str| {
+        format!(
+            r#"# 2026-07-28
+-> {{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"o":{{"p":{{"x":1,"y":[{{"k":1,"l":2}}]}},"q":2}}}},META}}}}
+<- {{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required","requestState":"s"}}}}
+-> {{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"requestState":"s","arguments":{arguments},"name":"a",META}}}}
+{DONE}"#
+        )
+    };
+    check(&retry(r#"{ "o": {"q":2, "p":{"y":[{"l":2,"k":1}],"x":1}} }"#), "");
+    for other in [
+        r#"{"o":{"q":2,"p":{"y":[{"l":2,"k":1}],"x":2}}}"#,
+        r#"{"o":{"q":2,"p":{"y":[{"l":2},{"k":1}],"x":1}}}"#,
+        r#"{"o":{"q":2,"p":{"x":1}}}"#,
+    ] {
+        check(&retry(other), "3 MRT-006 warning by client: `arguments`");
+    }
+}
+
+#[test]
+fn null_stands_for_what_is_not_there() {
+    check(
+        r#"# 2026-07-28
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a",META}}
+<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","ttlMs":null,"cacheScope":null,"inputRequests":{"who":{"jsonrpc":null,"id":null,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}}
+"#,
+        "",
+    );
+}
+
+#[test]
 fn a_state_must_not_be_invented() {
     check(
         r#"# 2026-07-28

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tap_protocol::Side;
 
-use super::{SubscriptionEnd, covers};
+use super::{Filter, SubscriptionEnd, covers};
 use crate::machine::LinkKind;
 use crate::machine::modern::tests::check;
 use crate::script::run;
@@ -132,6 +132,63 @@ fn several_subscriptions_are_told_apart_by_their_ids() {
     assert_eq!(delivered, [1, 2]);
     let wrong_order = [open("1"), changed("1"), acknowledges("1")].concat();
     check(&wrong_order, "2 SUB-001 error by server: `notifications/tools/list_changed`");
+}
+
+#[test]
+fn an_id_that_the_client_uses_twice_makes_what_is_delivered_doubtful() {
+    let again = OPEN.lines().nth(1).unwrap_or_default();
+    // Of which of the two it is, nobody can tell.
+    check(
+        &format!("{OPEN}{again}\n{TOOLS_CHANGED}"),
+        "4 SUB-001 warning by server: `notifications/tools/list_changed`",
+    );
+    let call = r#"-> {"jsonrpc":"2.0","id":"l","method":"tools/call","params":{"name":"a",META}}
+<- {"jsonrpc":"2.0","id":"l","result":{"resultType":"complete","content":[]}}
+"#;
+    let found = crate::script::findings(&format!("{OPEN}{call}{ENDED}{TOOLS_CHANGED}"));
+    let ours: Vec<_> = found.iter().filter(|line| line.contains("SUB-")).collect();
+    assert!(ours.iter().all(|line| !line.contains("error")), "{ours:#?}");
+}
+
+#[test]
+fn behind_a_gap_nobody_knows_what_was_listened_to() {
+    let lost = ".. 100\n";
+    let deliver = |method: &str, params: &str| {
+        format!(
+            r#"<- {{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/subscriptionId":"l"}}}}}}
+"#
+        )
+    };
+    let prompts = r#""notifications":{"resourcesListChanged":true},"#;
+    for line in [deliver("resources/list_changed", ""), deliver("subscriptions/acknowledged", prompts)] {
+        check(&format!("{OPEN}{lost}{line}"), "");
+    }
+}
+
+#[test]
+fn what_a_subscription_holds_is_bounded() {
+    let other = |number: usize| {
+        format!(
+            r#"<- {{"jsonrpc":"2.0","method":"x/{number}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":"l"}}}}}}
+"#
+        )
+    };
+    let many: String = (0..1000).map(other).collect();
+    let (follower, _) = run(&format!("{OPEN}{TOOLS_CHANGED}{many}"));
+    let delivered = follower.state().modern.subscriptions.last().map(|this| this.n_delivered.clone());
+    let delivered: Vec<_> = delivered.iter().flatten().map(|(name, number)| (&**name, *number)).collect();
+    assert_eq!(delivered, [("notifications/tools/list_changed", 1), ("other", 1000)]);
+    let filter = |n_uris: usize, n_bytes: usize| {
+        let uris: Vec<_> =
+            (0..n_uris).map(|number| format!(r#""file:///{number:06}{}""#, "0".repeat(n_bytes))).collect();
+        let text = format!(r#"{{"resourceSubscriptions":[{0}],"taskIds":[{0}]}}"#, uris.join(","));
+        let filter = Filter::read(tap_jsonrpc::Node::new(text.as_bytes()));
+        (filter.resource_subscriptions.len(), filter.task_ids.len(), filter.has_more)
+    };
+    assert_eq!(filter(500, 100), (500, 500, false));
+    assert_eq!(filter(1001, 10), (1000, 1000, true));
+    assert_eq!(filter(500, 1000), (129, 0, true));
+    assert_eq!(filter(1, 1_000_000), (0, 0, true));
 }
 
 #[test]
