@@ -24,5 +24,5 @@ pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
-pub use text::{export, import};
+pub use text::{Imported, export, import};
 pub use writer::{EndReason, SessionEnd, SessionStart};

@@ -24,6 +24,9 @@ const FORMAT: &str = "recording/1";
 
 /// Writes a session, or those of its frames whose numbers are in `range`, as JSON Lines. Returns how many frames.
 ///
+/// `first` is the number that the session's first frame had in the whole of it: 1, unless it was [imported](Imported) from
+/// a part. A part says in its header where it begins.
+///
 /// # Errors
 ///
 /// When the session cannot be read, or `out` cannot be written (as [`StoreError::Io`] with `name`).
@@ -31,11 +34,13 @@ pub fn export(
     store: &Store,
     session: &Session,
     range: &RangeInclusive<u64>,
+    first: u64,
     out: &mut impl Write,
     name: &Path,
 ) -> Result<u64, StoreError> {
     let failed = |source| StoreError::Io { path: name.into(), source };
-    writeln!(out, "{}", header(session)).map_err(failed)?;
+    let first = first.saturating_add(range.start().saturating_sub(1));
+    writeln!(out, "{}", header(session, first)).map_err(failed)?;
     let mut n_frames = 0;
     for recorded in store.recorded(session.id) {
         let mut record = Map::new();
@@ -84,7 +89,7 @@ pub fn export(
     Ok(n_frames)
 }
 
-fn header(session: &Session) -> String {
+fn header(session: &Session, first: u64) -> String {
     let start = &session.start;
     let mut header = Map::new();
     header.insert("mcp-tap".into(), FORMAT.into());
@@ -98,6 +103,9 @@ fn header(session: &Session) -> String {
     header.insert("recorded_unix_ns".into(), start.opened_unix_ns.into());
     header.insert("recorded_by".into(), start.recorded_by.clone().into());
     header.insert("server_pid".into(), json!(start.server_pid));
+    if first > 1 {
+        header.insert("first".into(), first.into());
+    }
     Value::Object(header).to_string()
 }
 
@@ -173,6 +181,8 @@ pub struct Imported {
     pub uuid: String,
     /// How many frames it has.
     pub n_frames: u64,
+    /// The number of its first frame in the session that it is a part of; 1 where the file does not say that it is a part.
+    pub first: u64,
     /// How many records were of a kind that this version does not know, and were left out.
     pub n_unknown: u64,
 }
@@ -224,6 +234,7 @@ struct Header {
     #[serde(default)]
     recorded_by: String,
     server_pid: Option<u32>,
+    first: Option<u64>,
 }
 
 /// Reads a text recording into the store. `name` is the file's, for errors. A recording whose uuid is there already gets
@@ -235,6 +246,7 @@ struct Header {
 pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str) -> Result<Imported, StoreError> {
     let mut lines = Lines { input, name, number: 0, line: Vec::new() };
     let header = lines.header()?;
+    let first = header.first.unwrap_or(1).max(1);
     let uuid = match header.uuid {
         Some(uuid) if is_uuid(&uuid) && !store.has(&uuid)? => uuid,
         _ => other_uuid.into(),
@@ -255,7 +267,8 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
     let session =
         store.put_in(&start, segments_of(start.opened_unix_ns, recorded), || found_cell.borrow_mut().end.take())?;
-    Ok(Imported { session, uuid, n_frames: found.n_frames, n_unknown: found.n_unknown })
+    let (n_frames, n_unknown) = (found.n_frames, found.n_unknown);
+    Ok(Imported { session, uuid, n_frames, first, n_unknown })
 }
 
 /// Whether a text could be one of our uuids. Anything else in its place would turn up in listings and file names.

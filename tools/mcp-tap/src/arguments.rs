@@ -203,18 +203,40 @@ pub(crate) enum Form {
     Hex,
 }
 
+/// Which sessions are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Sessions, parts of them, or files [default: last]
+    #[arg(value_name = "REF", value_hint = ValueHint::FilePath)]
+    references: Vec<Reference>,
+    /// The same as REF; may be given several times
+    #[arg(short, long = "session", value_name = "REF", value_hint = ValueHint::FilePath)]
+    sessions: Vec<Reference>,
+    /// All sessions of the database
+    #[arg(short, long, conflicts_with_all = ["references", "sessions"])]
+    pub(crate) all: bool,
+}
+
+impl Which {
+    /// Those that were named.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Reference> {
+        self.references.iter().chain(&self.sessions)
+    }
+
+    /// Whether nothing was said of it, which means the newest one.
+    pub(crate) fn is_default(&self) -> bool {
+        !self.all && self.named().next().is_none()
+    }
+}
+
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check -s github -s recordings/a.jsonl --level warning\n  mcp-tap check -s recordings/a.jsonl --format sarif -o findings.sarif --allow TOL-003"
+    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003"
 )]
 pub(crate) struct Check {
-    /// A session, a part of one, or a file; may be given several times
-    #[arg(short, long = "session", value_name = "REF", default_value = "last", hide_default_value = true)]
-    pub(crate) sessions: Vec<Reference>,
-    /// All sessions of the database
-    #[arg(short, long, conflicts_with = "sessions")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// From which severity on findings are shown, and make the exit code 1
     #[arg(long, value_name = "LEVEL", default_value = "error")]
     pub(crate) level: Level,
@@ -224,7 +246,7 @@ pub(crate) struct Check {
     /// Leave this rule out; may be given several times
     #[arg(long, value_name = "RULE", value_parser = parse_rule)]
     pub(crate) allow: Vec<&'static Rule>,
-    /// How to write it [default: text; github where GITHUB_ACTIONS is set]
+    /// How to write it [default: by FILE's name (.sarif, .xml, .json, .jsonl); github where GITHUB_ACTIONS is set; text]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) format: Option<CheckFormat>,
     /// One JSON object a finding and line; the same as --format json
@@ -233,7 +255,7 @@ pub(crate) struct Check {
     /// As text: at most so many messages a rule
     #[arg(short = 'n', long, value_name = "N", default_value = "5")]
     pub(crate) limit: usize,
-    /// Write to this file [default: stdout]
+    /// Write to this file; it appears whole or not at all [default: stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
@@ -286,15 +308,11 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats -s github --by method\n  mcp-tap stats -s github -s github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
-    /// A session, a part of one, or a file; may be given several times
-    #[arg(short, long = "session", value_name = "REF", default_value = "last", hide_default_value = true)]
-    pub(crate) sessions: Vec<Reference>,
-    /// All sessions of the database
-    #[arg(short, long, conflicts_with = "sessions")]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) which: Which,
     /// What is counted together: calls of one tool, prompt or resource, or of one method
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,

@@ -2,7 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
-use tap_frame::{Direction, Frame};
+use tap_frame::{Channel, Direction, Frame, Origin};
+use tap_jsonrpc::Node;
 use tap_protocol::meta;
 use tap_session::{Follower, Lens, Meaning, Recorded};
 
@@ -14,6 +15,9 @@ use crate::text::shown;
 
 /// Frames between two words of how far it is.
 const FRAMES_A_WORD: u64 = 20_000;
+
+/// How far the beginning of a session is looked for: a server may write many lines to stderr before it is spoken to.
+const LOOK_AHEAD: usize = 10_000;
 
 /// A session that was followed.
 pub(crate) struct Followed {
@@ -36,9 +40,9 @@ pub(crate) fn follow(
     let (store, session) = (&found.store, found.session.id);
     let name = &found.session.start.name;
     catch_up(global, store, session, name)?;
-    let n_frames = store.sessions()?.iter().find(|this| this.id == session).map_or(0, |this| this.digest.n_frames);
+    let n_frames = found.last_seq()?;
     let talk = !global.quiet && std::io::stderr().is_terminal() && n_frames > FRAMES_A_WORD;
-    let mut follower = None;
+    let mut follower = if begins_whole(found)? { Follower::new() } else { Follower::from_the_middle() };
     let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
     let mut last_seq = 0;
     let live = store.is_live(session);
@@ -50,10 +54,9 @@ pub(crate) fn follow(
         if frame.seq > last {
             break;
         }
-        let follower = follower.get_or_insert_with(|| beginning(found, &frame));
         meaning.clear();
         follower.follow(&frame, &mut lens, &mut meaning);
-        sink(Some(&frame), &meaning, follower)?;
+        sink(Some(&frame), &meaning, &follower)?;
         last_seq = frame.seq;
         if talk && frame.seq % FRAMES_A_WORD == 0 {
             let share = frame.seq as f64 / n_frames as f64 * 100.0;
@@ -63,7 +66,6 @@ pub(crate) fn follow(
     if talk {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
-    let mut follower = follower.unwrap_or_default();
     let over = !live && last_seq >= n_frames;
     if over {
         meaning.clear();
@@ -73,20 +75,160 @@ pub(crate) fn follow(
     Ok(Followed { follower, last_seq, over })
 }
 
-/// How to begin: a tap records a server from its start, but a file may hold a part of a session.
-fn beginning(found: &Found, first: &Frame) -> Follower {
-    let recorded_here = found.session.start.tap_pid.is_some();
-    if recorded_here || opens(first) { Follower::new() } else { Follower::from_the_middle() }
+/// Whether a session was recorded from its first message. A tap records a server from its start, but a file may hold a
+/// part of a session, which it says only when it was written by this version.
+fn begins_whole(found: &Found) -> Result<bool, Failure> {
+    if found.session.start.tap_pid.is_some() {
+        return Ok(true);
+    }
+    if found.first > 1 {
+        return Ok(false);
+    }
+    let mut opening = Opening::default();
+    for recorded in found.store.recorded(found.session.id).take(LOOK_AHEAD) {
+        if let Recorded::Frame(frame) = recorded?
+            && let Some(whole) = opening.take(&frame)
+        {
+            return Ok(whole);
+        }
+    }
+    Ok(found.last_seq()? < LOOK_AHEAD as u64 && opening.is_whole_without_request())
 }
 
-/// Whether a session may begin with this frame. Anything that is no message may come first, and so may what every
-/// revision allows to.
-fn opens(frame: &Frame) -> bool {
-    let message = tap_jsonrpc::Node::new(&frame.bytes);
-    let Some(method) = message.get("method") else {
-        return !message.is_object();
-    };
-    let openings = ["initialize", "server/discover", "ping", "notifications/message"];
-    let modern = message.at(&["params", "_meta", meta::PROTOCOL_VERSION]).is_some();
-    modern && frame.direction() == Direction::ToServer || openings.iter().any(|opening| method.is_text(opening))
+/// Looks for what tells whether a recording begins with its session: the first that a client asks for, other than `ping`.
+///
+/// Before that may come whatever every revision allows to: stderr, prints, pings and log messages.
+#[derive(Debug, Default)]
+struct Opening {
+    client_asked: bool,
+    server_asked: bool,
+    /// The server answered what nobody had asked, as far as is recorded.
+    answered_unasked: bool,
+}
+
+impl Opening {
+    /// Takes the next frame; says whether the recording is whole, once that is known.
+    fn take(&mut self, frame: &Frame) -> Option<bool> {
+        if frame.channel() != Channel::Message || frame.origin != Origin::Wire {
+            return None;
+        }
+        let message = Node::new(&frame.bytes);
+        let by_client = frame.direction() == Direction::ToServer;
+        if message.is_array() {
+            return message.elements().find_map(|member| self.message(by_client, member));
+        }
+        self.message(by_client, message)
+    }
+
+    fn message(&mut self, by_client: bool, message: Node<'_>) -> Option<bool> {
+        if !message.is_object() {
+            return None;
+        }
+        let [method, id] = message.pick(["method", "id"]);
+        let id = id.filter(|id| !id.is_null());
+        match (method, by_client) {
+            (Some(_), false) => {
+                self.server_asked |= id.is_some();
+                None
+            }
+            // An answer without an id may be one to what was no JSON.
+            (None, false) => {
+                self.answered_unasked |= id.is_some() && !self.client_asked;
+                None
+            }
+            (None, true) => (id.is_some() && !self.server_asked).then_some(false),
+            // A notification, whose `id` is not looked at: `initialize` without one is broken, but opens all the same.
+            (Some(method), true) => {
+                if method.is_text("initialize") || method.is_text("server/discover") {
+                    return Some(true);
+                }
+                if id.is_none() || method.is_text("ping") {
+                    self.client_asked |= id.is_some();
+                    return None;
+                }
+                let modern = message.at(&["params", "_meta", meta::PROTOCOL_VERSION]).is_some();
+                Some(modern && !self.answered_unasked)
+            }
+        }
+    }
+
+    /// Whether the recording is whole, where no client asked for anything in all of it.
+    fn is_whole_without_request(&self) -> bool {
+        !self.answered_unasked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tap_frame::Stream;
+
+    use super::*;
+
+    /// Each line is a frame: `->` to the server, `<-` to the client, `!!` stderr, `..` a gap.
+    #[track_caller]
+    fn check(script: &str, whole: bool) {
+        let mut opening = Opening::default();
+        let said = script.lines().find_map(|line| {
+            let (arrow, text) = line.trim().split_at(2);
+            let (stream, origin) = match arrow {
+                "->" => (Stream::ToServer, Origin::Wire),
+                "<-" => (Stream::ToClient, Origin::Wire),
+                "!!" => (Stream::Stderr, Origin::Wire),
+                _ => (Stream::ToClient, Origin::Gap(9)),
+            };
+            let bytes = text.trim_start().to_owned().into();
+            opening.take(&Frame { seq: 1, wall_ns: 0, at_ns: 0, stream, origin, bytes })
+        });
+        assert_eq!(said.unwrap_or_else(|| opening.is_whole_without_request()), whole, "{script}");
+    }
+
+    #[test]
+    fn a_recording_is_whole_when_the_first_that_a_client_asks_opens_a_session() {
+        let before = [
+            "",
+            r#"!! {"level":"info","msg":"listening"}"#,
+            "<- a banner",
+            "-> ",
+            "..",
+            r#"<- {"jsonrpc":"2.0","method":"notifications/message"}"#,
+            r#"-> {"jsonrpc":"2.0","id":0,"method":"ping"}"#,
+            r#"<- {"jsonrpc":"2.0","id":0,"method":"ping"}"#,
+            r#"-> {"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
+            r#"<- {"jsonrpc":"2.0","id":null,"error":{}}"#,
+        ];
+        let requests = [
+            (r#"-> {"jsonrpc":"2.0","id":1,"method":"initialize"}"#, true),
+            (r#"-> {"jsonrpc":"2.0","method":"initialize"}"#, true),
+            (r#"-> [{"jsonrpc":"2.0","id":1,"method":"initialize"}]"#, true),
+            (r#"-> {"jsonrpc":"2.0","id":1,"method":"server/discover"}"#, true),
+            (
+                r#"-> {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+                true,
+            ),
+            (r#"-> {"jsonrpc":"2.0","id":9,"method":"tools/call"}"#, false),
+            (r#"-> [{"jsonrpc":"2.0","id":9,"method":"tools/call"}]"#, false),
+            ("", true),
+        ];
+        for before in before {
+            for (request, whole) in requests {
+                let script = [before, request].map(str::to_owned).into_iter().filter(|line| !line.is_empty());
+                check(&script.collect::<Vec<_>>().join("\n"), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_to_what_was_not_recorded_shows_that_something_is_missing() {
+        let answer = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+        let modern =
+            r#"{"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"x"}}}"#;
+        check(&format!("<- {answer}"), false);
+        check(&format!("<- {answer}\n-> {modern}"), false);
+        check(&format!("-> {answer}"), false);
+        check(&format!("-> {ping}\n<- {answer}"), true);
+        check(&format!("<- {ping}\n-> {answer}"), true);
+        // A server that answers out of nothing is one thing, and how the session begins another.
+        check(&format!("<- {answer}\n-> {{\"id\":1,\"method\":\"initialize\"}}"), true);
+    }
 }

@@ -8,6 +8,7 @@ mod command;
 mod failure;
 mod following;
 mod name;
+mod new_file;
 mod output;
 mod paths;
 mod progress;

@@ -4,16 +4,19 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
 
 use crate::arguments::{Global, When};
+use crate::failure::Failure;
+use crate::new_file::NewFile;
 
 /// What shows long output on a terminal when `PAGER` names nothing: goes away by itself when it fits on the screen.
 const PAGER: &str = "less";
 const PAGER_ARGUMENTS: [&str; 1] = ["-FRX"];
 
-/// Standard output, with what is known about it.
+/// Standard output or a file, with what is known about it.
 pub(crate) struct Output {
     /// `None` once the pager's input was closed.
     out: Option<BufWriter<Box<dyn Write>>>,
     pager: Option<Child>,
+    file: Option<NewFile>,
     colours: bool,
 }
 
@@ -34,9 +37,15 @@ impl Output {
         Self::on(Box::new(io::stdout().lock()), None, global)
     }
 
-    /// Output into a file: without colours.
-    pub(crate) fn file(file: std::fs::File) -> Self {
-        Self { out: Some(BufWriter::new(Box::new(file))), pager: None, colours: false }
+    /// Output into a file: without colours. It is there once the output is [finished](Self::finish).
+    pub(crate) fn file(file: NewFile) -> Result<Self, Failure> {
+        Ok(Self { out: Some(BufWriter::new(Box::new(file.writer()?))), pager: None, file: Some(file), colours: false })
+    }
+
+    /// Sends off everything; a file takes its place.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        self.file.take().map_or(Ok(()), NewFile::finish)
     }
 
     /// Output for a person to read at leisure: through a pager on a terminal.
@@ -68,11 +77,14 @@ impl Output {
             When::Auto if set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") => false,
             When::Auto => set("CLICOLOR_FORCE") || (io::stdout().is_terminal() && !set("CI")),
         };
-        Self { out: Some(BufWriter::new(out)), pager, colours }
+        Self { out: Some(BufWriter::new(out)), pager, file: None, colours }
     }
 
     /// How many columns there are, where output goes to a terminal.
     pub(crate) fn width(&self) -> Option<usize> {
+        if self.file.is_some() {
+            return None;
+        }
         let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
         Some(usize::from(width.0))
     }

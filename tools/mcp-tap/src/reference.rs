@@ -3,14 +3,18 @@
 //! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `:42`,
 //! `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message of a batch. None of them needs quoting in any shell.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::str::FromStr;
 
 use tap_session::At;
-use tap_store::{Session, Store, StoreError, import};
+use tap_store::{EndReason, Imported, ListKind, Session, Store, StoreError, import};
 
-use crate::arguments::Global;
+use crate::arguments::{Global, Which};
+use crate::command::ls::end_of;
 use crate::failure::Failure;
+use crate::new_file::is_same;
 use crate::paths::default_database;
 
 /// A reference as it was written.
@@ -48,6 +52,14 @@ impl Part {
             Self::All => 1..=u64::MAX,
             Self::One(at) => at.seq..=at.seq,
             Self::Range { first, last } => first.unwrap_or(1)..=last.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Whether a message is in it. The number of a batch means all of it.
+    pub(crate) fn contains(self, at: At) -> bool {
+        match self {
+            Self::One(one) if one.member > 0 => at == one,
+            Self::All | Self::One(_) | Self::Range { .. } => self.range().contains(&at.seq),
         }
     }
 }
@@ -117,19 +129,75 @@ fn parse_place(place: &str) -> Result<Place, String> {
 /// A session that was found, and the store that it is in.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) store: Store,
+    pub(crate) store: Rc<Store>,
     pub(crate) session: Session,
+    /// The shortest way to name it.
+    pub(crate) reference: String,
     pub(crate) part: Part,
     /// The text recording that it was read from.
     pub(crate) file: Option<PathBuf>,
+    /// Which number its first frame had in the session that the file is a part of; 1 where it is whole, as far as is said.
+    pub(crate) first: u64,
 }
 
 impl Found {
-    /// The shortest way to name the session.
-    pub(crate) fn reference(&self) -> Result<String, Failure> {
-        let sessions = self.store.sessions()?;
-        let named = sessions.iter().zip(shortest(&sessions)).find(|(session, _)| session.id == self.session.id);
-        Ok(named.map(|(_, reference)| reference).unwrap_or_default())
+    /// How a message of it is named on the command line: in a file by the file's name.
+    pub(crate) fn place(&self, at: At) -> String {
+        match &self.file {
+            Some(file) => place(&file.to_string_lossy(), at),
+            None => place(&self.reference, at),
+        }
+    }
+
+    /// How it ended, with the reason why it did not start.
+    pub(crate) fn end(&self) -> String {
+        let (_, end) = end_of(&self.session);
+        match self.session.end.as_ref().and_then(|end| end.reason.as_ref()) {
+            Some(EndReason::NotStarted(why)) if !why.is_empty() => format!("{end}: {why}"),
+            _ => end,
+        }
+    }
+
+    /// The number of its newest frame, once its lists are up to date; 0 when there is none.
+    pub(crate) fn last_seq(&self) -> Result<u64, Failure> {
+        let newest = self.store.list(self.session.id, ListKind::Frames, tap_store::Part::UpTo(u64::MAX), 1)?;
+        Ok(newest.last().map_or(0, |listed| listed.row.at.seq))
+    }
+
+    /// Says so when the part that was asked for lies behind all that there is.
+    pub(crate) fn must_exist(&self) -> Result<(), Failure> {
+        let last_seq = self.last_seq()?;
+        let missing = match self.part {
+            Part::All => return Ok(()),
+            Part::One(at) => match self.store.row(self.session.id, at)? {
+                Some(_) => return Ok(()),
+                None => at,
+            },
+            Part::Range { first, .. } => match first {
+                Some(first) if first > last_seq => At { seq: first, member: 0 },
+                Some(_) | None => return Ok(()),
+            },
+        };
+        Err(self.has_no(missing, last_seq))
+    }
+
+    /// That there is no such message.
+    pub(crate) fn has_no(&self, at: At, last_seq: u64) -> Failure {
+        let name = &self.session.start.name;
+        if last_seq == 0 {
+            return Failure::new(format!("{name} has no messages at all ({})", self.end()));
+        }
+        let number = place("", at);
+        let number = number.trim_start_matches(':');
+        Failure::new(format!("{name} has no message {number}; its messages are 1 to {last_seq}"))
+    }
+}
+
+/// How a message is named on the command line: `last:7`, `last:7.3`.
+pub(crate) fn place(reference: &str, at: At) -> String {
+    match at.member {
+        0 => format!("{reference}:{}", at.seq),
+        member => format!("{reference}:{}.{member}", at.seq),
     }
 }
 
@@ -138,46 +206,109 @@ pub(crate) fn database(global: &Global) -> Result<PathBuf, Failure> {
     global.database().map_or_else(default_database, Ok)
 }
 
+/// Finds sessions one after another. A database stays open, and its sessions known, while they are in the same one.
+pub(crate) struct Finder<'a> {
+    global: &'a Global,
+    open: Option<Database>,
+}
+
+/// A store whose sessions are known.
+struct Database {
+    path: PathBuf,
+    store: Rc<Store>,
+    sessions: Rc<[(Session, String)]>,
+}
+
+impl Database {
+    fn new(path: PathBuf, store: Store) -> Result<Self, Failure> {
+        let sessions = store.sessions()?;
+        let references = shortest(&sessions);
+        Ok(Self { path, store: Rc::new(store), sessions: sessions.into_iter().zip(references).collect() })
+    }
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn new(global: &'a Global) -> Self {
+        Self { global, open: None }
+    }
+
+    fn open(&mut self, path: PathBuf) -> Result<&Database, Failure> {
+        let open = match self.open.take().filter(|open| open.path == path) {
+            Some(open) => open,
+            None => {
+                let store = Store::open(&path)?;
+                Database::new(path, store)?
+            }
+        };
+        Ok(self.open.insert(open))
+    }
+
+    /// Finds the session that a reference names.
+    pub(crate) fn find(&mut self, reference: &Reference) -> Result<Found, Failure> {
+        let text;
+        let mut file = None;
+        let mut first = 1;
+        let database = match &reference.place {
+            // A server may be called like a file.
+            Place::File(path) if !path.exists() && path.components().count() == 1 => {
+                self.open(database(self.global)?)?
+            }
+            Place::File(path) if is_database(path) => self.open(path.clone())?,
+            Place::File(path) => {
+                let (store, imported) = read_text(path)?;
+                text = Database::new(path.clone(), store)?;
+                (file, first) = (Some(path.clone()), imported.first);
+                &text
+            }
+            Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
+        };
+        let Some((session, short)) = reference.choose(&database.sessions) else {
+            return Err(reference.not_found(&database.store, &database.sessions));
+        };
+        let (session, short) = (session.clone(), short.clone());
+        Ok(Found { store: database.store.clone(), session, reference: short, part: reference.part, file, first })
+    }
+}
+
 impl Reference {
+    /// The newest session.
+    pub(crate) fn last() -> Self {
+        Self { written: "last".into(), place: Place::Last(1), part: Part::All }
+    }
+
     /// Finds the session.
     pub(crate) fn resolve(&self, global: &Global) -> Result<Found, Failure> {
-        let store = match &self.place {
-            // A server may be called like a file.
-            Place::File(path) if !path.exists() && path.components().count() == 1 => Store::open(&database(global)?)?,
-            Place::File(path) if is_database(path) => Store::open(path)?,
-            Place::File(path) => read_text(path)?,
-            Place::Last(_) | Place::Named(..) => Store::open(&database(global)?)?,
-        };
-        let sessions = store.sessions()?;
+        Finder::new(global).find(self)
+    }
+
+    /// The file that it is read from, where it names one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Last(_) | Place::Named(..) => None,
+        }
+    }
+
+    fn choose<'a>(&self, sessions: &'a [(Session, String)]) -> Option<&'a (Session, String)> {
         let named =
-            |name: &str, count: usize| sessions.iter().filter(|session| session.start.name == name).nth(count - 1);
-        let found = match &self.place {
+            |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
+        match &self.place {
             Place::Last(count) => sessions.get(count - 1),
             Place::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
             Place::File(_) => sessions.first(),
             // A name may end like a count: `gpt4.1`.
             Place::Named(name, count) => {
-                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(&sessions, name))
+                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(sessions, name))
             }
-        };
-        match found.cloned() {
-            Some(session) => {
-                let file = match &self.place {
-                    Place::File(path) if !is_database(path) && path.exists() => Some(path.clone()),
-                    Place::File(_) | Place::Last(_) | Place::Named(..) => None,
-                };
-                Ok(Found { store, session, part: self.part, file })
-            }
-            None => Err(self.not_found(&store, &sessions)),
         }
     }
 
-    fn not_found(&self, store: &Store, sessions: &[Session]) -> Failure {
+    fn not_found(&self, store: &Store, sessions: &[(Session, String)]) -> Failure {
         if sessions.is_empty() {
             return Failure::new(format!("{} has no sessions", store.path().display()))
                 .hint("record one: `mcp-tap run -- COMMAND`, or try `mcp-tap demo`");
         }
-        let count = |name: &str| sessions.iter().filter(|session| session.start.name == name).count();
+        let count = |name: &str| sessions.iter().filter(|(session, _)| session.start.name == name).count();
         match &self.place {
             Place::File(path) if !path.exists() => {
                 Failure::new(format!("there is no file {}, and no session of that name", path.display()))
@@ -189,7 +320,7 @@ impl Reference {
                 Failure::new(format!("there is no session {}; {name} has {}", self.written, count(name)))
             }
             Place::Named(name, _) => {
-                let names = sessions.iter().map(|session| session.start.name.as_str()).chain(["last"]);
+                let names = sessions.iter().map(|(session, _)| session.start.name.as_str()).chain(["last"]);
                 let near =
                     names.map(|known| (strsim::jaro_winkler(name, known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
                 let failure = Failure::new(format!("there is no session `{name}` in {}", store.path().display()));
@@ -206,36 +337,59 @@ fn is_database(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "db")
 }
 
-/// The sessions that are named, or all of the database.
-pub(crate) fn sessions(global: &Global, references: &[Reference], all: bool) -> Result<Vec<Found>, Failure> {
-    if !all {
-        return references.iter().map(|reference| reference.resolve(global)).collect();
+/// The sessions that are named, or all of the database, one at a time: what was read from a file is gone with its session.
+pub(crate) fn sessions<'a>(
+    global: &'a Global,
+    which: &'a Which,
+) -> Result<Box<dyn Iterator<Item = Result<Found, Failure>> + 'a>, Failure> {
+    let mut finder = Finder::new(global);
+    if which.all {
+        let Database { store, sessions, .. } = finder.open(database(global)?)?;
+        let (store, sessions) = (store.clone(), sessions.clone());
+        return Ok(Box::new((0..sessions.len()).map(move |index| {
+            let (session, reference) = sessions[index].clone();
+            Ok(Found { store: store.clone(), session, reference, part: Part::All, file: None, first: 1 })
+        })));
     }
-    let path = database(global)?;
-    let sessions = Store::open(&path)?.sessions()?;
-    let found = sessions
-        .into_iter()
-        .map(|session| Ok(Found { store: Store::open(&path)?, session, part: Part::All, file: None }));
-    found.collect()
+    let named: Vec<Cow<'_, Reference>> = if which.is_default() {
+        vec![Cow::Owned(Reference::last())]
+    } else {
+        which.named().map(Cow::Borrowed).collect()
+    };
+    Ok(Box::new(named.into_iter().map(move |reference| finder.find(&reference))))
+}
+
+/// Says so when output would be written over something that is read.
+pub(crate) fn must_not_be_read<'a>(
+    global: &Global,
+    output: &Path,
+    mut references: impl Iterator<Item = &'a Reference>,
+) -> Result<(), Failure> {
+    let is_read = references.any(|reference| reference.file().is_some_and(|file| is_same(file, output)));
+    if is_read || database(global).is_ok_and(|database| is_same(&database, output)) {
+        return Err(Failure::new(format!("cannot write {}: it is what is read", output.display()))
+            .hint("choose another file with -o"));
+    }
+    Ok(())
 }
 
 /// The one session whose id starts so.
-fn by_id<'a>(sessions: &'a [Session], start: &str) -> Option<&'a Session> {
+fn by_id<'a>(sessions: &'a [(Session, String)], start: &str) -> Option<&'a (Session, String)> {
     if start.len() < 4 {
         return None;
     }
-    let mut found = sessions.iter().filter(|session| session.start.uuid.starts_with(start));
+    let mut found = sessions.iter().filter(|(session, _)| session.start.uuid.starts_with(start));
     found.next().filter(|_| found.next().is_none())
 }
 
-fn read_text(path: &Path) -> Result<Store, Failure> {
+fn read_text(path: &Path) -> Result<(Store, Imported), Failure> {
     if path.extension().is_some_and(|extension| extension == "mcprec") {
         return Err(Failure::new(format!("cannot read {}: this version reads .jsonl recordings only", path.display())));
     }
     let file = std::fs::File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
     let store = Store::in_memory()?;
-    import(&store, std::io::BufReader::new(file), path, &new_uuid())?;
-    Ok(store)
+    let imported = import(&store, std::io::BufReader::new(file), path, &new_uuid())?;
+    Ok((store, imported))
 }
 
 /// An id that no other session has.

@@ -52,6 +52,36 @@ pub(crate) fn column(text: &str, width: usize) -> String {
     text + &" ".repeat(padding)
 }
 
+/// Breaks a text between words into lines of at most so many columns, each of them indented. What is longer than a line
+/// stands on one of its own; without a width, all of it is one line.
+pub(crate) fn wrapped(text: &str, indent: usize, width: Option<usize>) -> String {
+    let margin = " ".repeat(indent);
+    let Some(width) = width else {
+        return margin + text;
+    };
+    let mut out = margin.clone();
+    let mut used = indent;
+    for word in text.split(' ') {
+        let columns = word.width();
+        if used > indent && used + 1 + columns > width {
+            out.push('\n');
+            out.push_str(&margin);
+            used = indent;
+        } else if used > indent {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += columns;
+    }
+    out
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Breaks JSON text into lines, two spaces a level. Only white space between tokens changes: numbers, escapes, the order
 /// of keys and duplicates stay as they were written. Text that is no JSON comes out with odd breaks, but whole.
 pub(crate) fn pretty(json: &str) -> String {
@@ -168,6 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn text_is_broken_between_words() {
+        for (text, width, expected) in [
+            ("one two three", None, "  one two three"),
+            ("one two three", Some(80), "  one two three"),
+            ("one two three", Some(15), "  one two three"),
+            ("one two three", Some(14), "  one two\n  three"),
+            ("one two three", Some(1), "  one\n  two\n  three"),
+            ("日本 語", Some(6), "  日本\n  語"),
+            ("", Some(6), "  "),
+        ] {
+            assert_eq!(wrapped(text, 2, width), expected, "{text} at {width:?}");
+        }
+    }
+
+    #[test]
     fn pretty_json_keeps_every_token() {
         let text = r#"{"a":1e400,"a":[ ],"b":{},"c":[1,{"d":"x, {y}: \" z"}],"n":12345678901234567890123}"#;
         let expected = "{\n  \"a\": 1e400,\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"x, {y}: \\\" z\"\n    }\n  ],\n  \"n\": 12345678901234567890123\n}";
@@ -200,6 +245,16 @@ mod tests {
             let safe = shown(&text, false);
             prop_assert!(!safe.chars().any(char::is_control));
             prop_assert_eq!(column(&safe, width).width(), width);
+        }
+
+        #[test]
+        fn wrapping_changes_white_space_alone(text in "([a-z日]{0,9} ?){0,20}", width in 1usize..40) {
+            let strip = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let lines = wrapped(&text, 3, Some(width));
+            prop_assert_eq!(strip(&lines), strip(&text));
+            for line in lines.lines() {
+                prop_assert!(line.width() <= width || !line.trim().contains(' '), "{}", line);
+            }
         }
 
         #[test]

@@ -33,7 +33,7 @@ enum MayKnow {
 const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-frame", MayKnow::Only(&[])),
     ("tap-jsonrpc", MayKnow::Only(&[])),
-    ("tap-protocol", MayKnow::Only(&["tap-jsonrpc"])),
+    ("tap-protocol", MayKnow::Only(&[])),
     ("tap-schema", MayKnow::Only(&[])),
     ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-protocol", "tap-schema"])),
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),

@@ -9,7 +9,7 @@ fn exported(store: &Store, id: SessionId) -> String {
     let sessions = store.sessions().unwrap();
     let session = sessions.iter().find(|session| session.id == id).unwrap();
     let mut out = Vec::new();
-    export(store, session, &(0..=u64::MAX), &mut out, Path::new("out")).unwrap();
+    export(store, session, &(0..=u64::MAX), 1, &mut out, Path::new("out")).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -118,10 +118,20 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     let (store, id) = stored(&segments("-> 1\n<- 2\n!! 3\n-> 4"), None);
     let session = store.sessions().unwrap().remove(0);
     let mut out = Vec::new();
-    assert_eq!(export(&store, &session, &(2..=3), &mut out, Path::new("out")).unwrap(), 2);
+    assert_eq!(export(&store, &session, &(2..=3), 1, &mut out, Path::new("out")).unwrap(), 2);
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().skip(1).count(), 2, "{text}");
     assert_eq!(session.id, id);
+    // A part says so, also as a part of a part; all of it does not.
+    let (part, done) = imported(&text).unwrap();
+    assert_eq!(done.first, 2);
+    for (range, first) in [(0..=u64::MAX, 2), (1..=1, 2), (2..=9, 3)] {
+        let mut out = Vec::new();
+        export(&part, &part.sessions().unwrap()[0], &range, done.first, &mut out, Path::new("out")).unwrap();
+        assert_eq!(imported(&out).unwrap().1.first, first, "{range:?}");
+    }
+    assert!(!exported(&store, id).contains(r#""first""#));
+    assert_eq!(imported(r#"{"mcp-tap":"recording/1","first":0}"#).unwrap().1.first, 1);
 }
 
 #[test]

@@ -18,9 +18,10 @@ use crate::arguments::{Check, CheckFormat, Global, Level};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
 use crate::following::follow;
+use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
-use crate::reference::{Found, Part};
-use crate::text::shown;
+use crate::reference::{Found, Part, must_not_be_read, place, sessions};
+use crate::text::{counted, shown};
 
 /// Findings of one rule that are kept of a session; all are counted.
 const KEPT_A_RULE: usize = 1_000;
@@ -88,24 +89,47 @@ pub(crate) fn check(global: &Global, check: &Check) -> Result<u8, Failure> {
     };
     let wanted = Wanted { level, deny: &check.deny, allow: &check.allow };
     let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty());
-    let format = match check.format {
+    let output = check.output.as_deref().filter(|path| *path != Path::new("-"));
+    let format = match (check.format, output.and_then(format_of)) {
         _ if check.json => CheckFormat::Json,
-        Some(format) => format,
-        None if on_github => CheckFormat::Github,
-        None => CheckFormat::Text,
+        (Some(format), _) | (None, Some(format)) => format,
+        (None, None) if on_github => CheckFormat::Github,
+        (None, None) => CheckFormat::Text,
     };
-    let mut out = match &check.output {
-        Some(path) => Output::file(File::create(path).map_err(|error| cannot_write(path, &error))?),
+    let mut out = match output {
+        Some(path) => {
+            must_not_be_read(global, path, check.which.named())?;
+            Output::file(NewFile::create(path, Readers::Usual)?)?
+        }
         None if format == CheckFormat::Text => Output::paged(global),
         None => Output::new(global),
     };
-    let sessions = crate::reference::sessions(global, &check.sessions, check.all)?;
     let mut verdicts = Vec::new();
-    for found in &sessions {
-        let verdict = judge(global, found, &wanted, |line| {
+    let mut silent = None;
+    let mut n_silent = 0;
+    for found in sessions(global, &check.which)? {
+        let found = found?;
+        let judged = judge(global, &found, &wanted, |line| {
             if format == CheckFormat::Json { writeln!(out, "{line}").map_err(Failure::from) } else { Ok(()) }
         })?;
-        verdicts.push(verdict);
+        match judged {
+            Some(verdict) => verdicts.push(verdict),
+            // That nothing is wrong with nothing is no verdict for who asked for this one.
+            None if !check.which.all => return Err(nothing_said(&found)),
+            None => {
+                n_silent += 1;
+                silent = silent.or_else(|| Some(nothing_said(&found)));
+            }
+        }
+    }
+    if let Some(failure) = silent {
+        if verdicts.is_empty() {
+            return Err(failure);
+        }
+        if !global.quiet {
+            let left_out = counted(n_silent, "session");
+            let _ = writeln!(std::io::stderr(), "{left_out} left out; {}", shown(&failure.message, false));
+        }
     }
     match format {
         CheckFormat::Json => {}
@@ -114,24 +138,37 @@ pub(crate) fn check(global: &Global, check: &Check) -> Result<u8, Failure> {
         CheckFormat::Sarif => sarif::write(&mut out, &verdicts)?,
         CheckFormat::Github => github::write(&mut out, &verdicts)?,
     }
-    out.flush()?;
+    out.finish()?;
     let found = verdicts.iter().any(|verdict| !verdict.rules.is_empty());
     Ok(if found { NO } else { 0 })
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {error}", path.display()))
+/// The format that a file's name asks for.
+fn format_of(path: &Path) -> Option<CheckFormat> {
+    match path.extension()?.to_str()? {
+        "sarif" => Some(CheckFormat::Sarif),
+        "xml" => Some(CheckFormat::Junit),
+        "json" | "jsonl" => Some(CheckFormat::Json),
+        "txt" => Some(CheckFormat::Text),
+        _ => None,
+    }
 }
 
-/// Follows a session and gathers what is wanted of what was found. `line` gets each finding as JSON, as it comes.
+/// That there is nothing to judge.
+fn nothing_said(found: &Found) -> Failure {
+    let name = found.file.as_ref().map_or_else(|| found.reference.clone(), |file| file.display().to_string());
+    Failure::new(format!("{name}: nothing was said ({})", found.end()))
+        .hint("there is no verdict on a session without messages")
+}
+
+/// Follows a session and gathers what is wanted of what was found; `None` when there is no message in it. `line` gets each
+/// finding as JSON, as it comes.
 fn judge(
     global: &Global,
     found: &Found,
     wanted: &Wanted<'_>,
     mut line: impl FnMut(String) -> Result<(), Failure>,
-) -> Result<Verdict, Failure> {
-    let reference = found.reference()?;
-    let range = found.part.range();
+) -> Result<Option<Verdict>, Failure> {
     let mut rules: BTreeMap<&'static str, Broken> = BTreeMap::new();
     let mut n_hidden = [0; 3];
     // What the newest messages are about, so that most findings need no look into the store.
@@ -146,7 +183,7 @@ fn judge(
             tap_session::Event::Row(row) => Some((row.at, about(row))),
             tap_session::Event::Answered { .. } => None,
         }));
-        for finding in meaning.findings.iter().filter(|finding| range.contains(&finding.at.seq)) {
+        for finding in meaning.findings.iter().filter(|finding| found.part.contains(finding.at)) {
             let Some(severity) = wanted.severity(finding) else {
                 continue;
             };
@@ -155,7 +192,7 @@ fn judge(
                 continue;
             }
             let finding = Finding { severity, ..finding.clone() };
-            line(as_json(&finding, &reference, &found.session.start.uuid, follower.state()))?;
+            line(as_json(&finding, found, follower.state()))?;
             let broken = rules.entry(finding.rule.id).or_insert_with(|| Broken {
                 rule: finding.rule,
                 worst: severity,
@@ -178,6 +215,11 @@ fn judge(
         Ok(())
     })?;
     let state = followed.follower.state();
+    let n_messages = state.client.n_messages + state.server.n_messages;
+    if n_messages == 0 {
+        return Ok(None);
+    }
+    found.must_exist()?;
     let incomplete = match (state.totals.lost_bytes, state.whole) {
         (0, true) => None,
         (0, false) => Some("its beginning is missing: rules that need it were not judged".into()),
@@ -185,20 +227,19 @@ fn judge(
             Some(format!("{lost} bytes were not recorded: rules that need all of it were not judged behind that"))
         }
     };
-    let n_messages = state.client.n_messages + state.server.n_messages;
     let messages = match found.part {
-        Part::All => format!("{n_messages} messages"),
-        Part::One(at) => format!("message {} of {n_messages}", at.seq),
+        Part::All => counted(n_messages, "message"),
+        Part::One(at) => format!("message {} of {n_messages}", place("", at).trim_start_matches(':')),
         Part::Range { first, last } => {
             let text = |bound: Option<u64>| bound.map(|seq| seq.to_string()).unwrap_or_default();
-            format!("{}..{} of {n_messages} messages", text(first), text(last))
+            format!("{}..{} of {}", text(first), text(last), counted(n_messages, "message"))
         }
     };
     let file = found.file.clone();
     let lines = file.as_deref().map(lines_of_frames).unwrap_or_default();
-    Ok(Verdict {
+    Ok(Some(Verdict {
         spoken: spoken(state),
-        reference,
+        reference: found.reference.clone(),
         session: found.session.start.uuid.clone(),
         file,
         lines,
@@ -207,7 +248,7 @@ fn judge(
         incomplete,
         rules,
         n_hidden,
-    })
+    }))
 }
 
 /// A message in a few words: its direction and what it is about.
@@ -245,21 +286,25 @@ impl Verdict {
         self.lines.get(usize::try_from(at.seq).ok()?.checked_sub(1)?).copied()
     }
 
+    /// What the session is called: its file, or its reference.
+    fn name(&self) -> String {
+        let name = self.file.as_ref().map(|file| file.to_string_lossy());
+        shown(name.as_deref().unwrap_or(&self.reference), false)
+    }
+
     /// How a message is named on the command line.
     fn at(&self, at: At) -> String {
-        let reference = match &self.file {
-            Some(file) => file.display().to_string(),
-            None => self.reference.clone(),
-        };
-        place(&reference, at)
+        place(&self.name(), at)
     }
 }
 
-fn place(reference: &str, at: At) -> String {
-    match at.member {
-        0 => format!("{reference}:{}", at.seq),
-        member => format!("{reference}:{}.{member}", at.seq),
+/// A file's path without what says nothing: `./` at its beginning.
+fn relative(file: &Path) -> &Path {
+    let mut path = file;
+    while let Ok(rest) = path.strip_prefix(".") {
+        path = rest;
     }
+    path
 }
 
 fn by(side: Side) -> &'static str {
@@ -275,17 +320,17 @@ fn sentence(finding: &Finding) -> String {
     if finding.detail.is_empty() { format!("{title}.") } else { format!("{title}: {}.", shown(&finding.detail, false)) }
 }
 
-fn as_json(finding: &Finding, reference: &str, session: &str, state: &SessionState) -> String {
+fn as_json(finding: &Finding, found: &Found, state: &SessionState) -> String {
     json!({
         "rule": finding.rule.id,
         "name": finding.rule.name,
         "severity": finding.severity.name(),
         "by": by(finding.by),
-        "reference": place(reference, finding.at),
-        "session": session,
+        "reference": found.place(finding.at),
+        "session": found.session.start.uuid,
         "seq": finding.at.seq,
         "member": finding.at.member,
-        "others": finding.others.iter().map(|at| place(reference, *at)).collect::<Vec<_>>(),
+        "others": finding.others.iter().map(|at| found.place(*at)).collect::<Vec<_>>(),
         "detail": finding.detail,
         "title": finding.rule.title,
         "advice": finding.rule.advice,

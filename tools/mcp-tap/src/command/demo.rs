@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tap_session::Status;
@@ -88,7 +89,8 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
     let calls = store.list(session.id, ListKind::Calls, tap_store::Part::From(1), u64::MAX)?;
     let failed = calls.iter().find(|listed| listed.row.status == Some(Status::ToolError));
     let failed = failed.map_or(1, |listed| listed.row.at.seq);
-    let found = Found { store, session, part: Part::All, file: None };
+    let store = Rc::new(store);
+    let found = Found { store, session, reference: NAME.into(), part: Part::All, file: None, first: 1 };
     let mut printer = Printer::new(Output::new(global), &found, ListKind::Calls, false)?;
     printer.print(None)?;
     printer.finish()?;

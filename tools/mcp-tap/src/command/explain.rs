@@ -8,6 +8,10 @@ use tap_session::{Rule, Severity, rules};
 use crate::arguments::{Explain, Global};
 use crate::failure::Failure;
 use crate::output::{Output, Style};
+use crate::text::wrapped;
+
+/// From how many columns on a list of rules has titles beside names.
+const ROOM_FOR_TITLES: usize = 120;
 
 pub(crate) fn explain(global: &Global, explain: &Explain) -> Result<u8, Failure> {
     let mut out = Output::paged(global);
@@ -21,11 +25,16 @@ pub(crate) fn explain(global: &Global, explain: &Explain) -> Result<u8, Failure>
 }
 
 fn list(out: &mut Output) -> std::io::Result<()> {
+    // Where a title has too little room beside the name, it stands below it.
+    let below = out.width().filter(|width| *width < ROOM_FOR_TITLES);
     for rule in rules() {
         let worst = rule.severities.iter().map(|(_, severity)| *severity).max().unwrap_or(Severity::Note);
         let id = out.styled(Style::Bold, &format!("{:<9}", rule.id));
         let severity = out.styled(style(worst), &format!("{worst:<8}"));
-        writeln!(out, "{id}{severity}{:<34} {}", rule.name, rule.title)?;
+        match below {
+            None => writeln!(out, "{id}{severity}{:<34} {}", rule.name, rule.title)?,
+            Some(_) => writeln!(out, "{id}{severity}{}\n{}", rule.name, wrapped(rule.title, 17, below))?,
+        }
     }
     Ok(())
 }
@@ -52,10 +61,12 @@ fn severities(rule: &Rule) -> String {
 
 fn one(out: &mut Output, rule: &Rule) -> std::io::Result<()> {
     writeln!(out, "{}  {}", out.styled(Style::Bold, rule.id), rule.name)?;
-    writeln!(out, "{}", out.styled(Style::Dim, &format!("{}; {}", severities(rule), rule.section)))?;
-    writeln!(out, "\n{}\n{}", rule.title, rule.advice)?;
-    if rule.needs_whole {
-        writeln!(out, "Judged only where nothing of the session is missing.")?;
+    let width = out.width();
+    let source = format!("{}; {}", severities(rule), rule.section);
+    writeln!(out, "{}\n", out.styled(Style::Dim, &wrapped(&source, 0, width)))?;
+    let needs_whole = rule.needs_whole.then_some("Judged only where nothing of the session is missing.");
+    for text in [rule.title, rule.advice].into_iter().chain(needs_whole) {
+        writeln!(out, "{}", wrapped(text, 0, width))?;
     }
     for (name, style, script) in [("wrong", Style::Bad, rule.wrong), ("right", Style::Good, rule.right)] {
         if script.is_empty() {

@@ -14,7 +14,7 @@ use crate::command::ls::{end_of, rfc3339, when};
 use crate::failure::{Failure, NO};
 use crate::output::{Output, Style};
 use crate::progress::catch_up;
-use crate::reference::{Found, Part};
+use crate::reference::{Found, Part, place};
 use crate::text::{column, duration, shown, size};
 
 /// Rows fetched at a time.
@@ -64,7 +64,7 @@ pub(crate) struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
-        let reference = found.reference()?;
+        let reference = found.reference.clone();
         // All else on a line takes 59 columns.
         let what_width = out.width().map_or(44, |width| width.saturating_sub(59).max(12));
         Ok(Self { found, kind, json, reference, out, n_printed: 0, what_width, live: found.session.live })
@@ -253,10 +253,6 @@ pub(crate) fn what(row: &MessageRow) -> String {
 /// A row for programs.
 pub(crate) fn row_json(listed: &Listed, reference: &str, session: &str) -> String {
     let row = &listed.row;
-    let at = match row.at.member {
-        0 => format!("{reference}:{}", row.at.seq),
-        member => format!("{reference}:{}.{member}", row.at.seq),
-    };
     let status = match row.status {
         Some(Status::Ok) => Some("ok"),
         Some(Status::ToolError) => Some("tool error"),
@@ -264,7 +260,7 @@ pub(crate) fn row_json(listed: &Listed, reference: &str, session: &str) -> Strin
         None => None,
     };
     let row_text = json!({
-        "reference": at,
+        "reference": place(reference, row.at),
         "session": session,
         "seq": row.at.seq,
         "member": row.at.member,

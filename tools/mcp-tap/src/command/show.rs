@@ -27,10 +27,7 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
     };
     catch_up(global, &found.store, found.session.id, name)?;
     let Some(listed) = found.store.row(found.session.id, at)? else {
-        let newest =
-            found.store.list(found.session.id, tap_store::ListKind::Frames, tap_store::Part::UpTo(u64::MAX), 1)?;
-        let newest = newest.last().map_or(0, |listed| listed.row.at.seq);
-        return Err(Failure::new(format!("{name} has no message {}; its messages are 1 to {newest}", at.seq)));
+        return Err(found.has_no(at, found.last_seq()?));
     };
     let frame = frame_of(&found, at)?;
     // Raw bytes are for programs, also where a terminal is what gets them.
@@ -104,9 +101,9 @@ fn hex(out: &mut Output, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 fn as_json(found: &Found, listed: &Listed, frame: &Frame) -> Result<String, Failure> {
-    let reference = found.reference()?;
+    let reference = &found.reference;
     let whole = |listed: &Listed, frame: &Frame| {
-        let row = row_json(listed, &reference, &found.session.start.uuid);
+        let row = row_json(listed, reference, &found.session.start.uuid);
         // What is neither JSON nor text is given as the numbers of its bytes.
         match std::str::from_utf8(&frame.bytes) {
             Ok(_) => with_verbatim(&row, "message", &frame.bytes),

@@ -5,7 +5,7 @@ mod facts;
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
-use tap_session::SessionState;
+use tap_session::{At, SessionState};
 
 use crate::arguments::{Global, State};
 use crate::command::log::what;
@@ -44,10 +44,9 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
         Ok(())
     })?;
     if to != u64::MAX && followed.last_seq < to {
-        let name = &found.session.start.name;
-        return Err(Failure::new(format!("{name} has no message {to}; its messages are 1 to {}", followed.last_seq)));
+        return Err(found.has_no(At { seq: to, member: 0 }, followed.last_seq));
     }
-    let reference = found.reference()?;
+    let reference = &found.reference;
     let after = facts::of(followed.follower.state());
     let mut out = if state.json { Output::new(global) } else { Output::paged(global) };
     let code = match (&before, state.json) {
@@ -75,8 +74,13 @@ fn whole(out: &mut Output, found: &Found, facts: &[Fact], state: &SessionState, 
         Some(at) => found.store.row(found.session.id, at)?.map(|listed| what(&listed.row)).unwrap_or_default(),
         None => String::new(),
     };
-    let head = format!("{} after message {last_seq}", shown(&found.session.start.name, false));
-    writeln!(out, "{}  {}", out.styled(Style::Bold, &head), out.styled(Style::Dim, &about))?;
+    let name = shown(&found.session.start.name, false);
+    let head = match last_seq {
+        0 => format!("{name} without a message: {}", shown(&found.end(), false)),
+        _ => format!("{name} after message {last_seq}"),
+    };
+    let about = if about.is_empty() { about } else { format!("  {about}") };
+    writeln!(out, "{}{}", out.styled(Style::Bold, &head), out.styled(Style::Dim, &about))?;
     let width = out.width();
     let mut part = "";
     for fact in facts {
@@ -120,7 +124,7 @@ fn difference(
 ) -> Result<u8, Failure> {
     let name = shown(&found.session.start.name, false);
     let head = if from + 1 == to {
-        let row = found.store.row(found.session.id, tap_session::At { seq: to, member: 0 })?;
+        let row = found.store.row(found.session.id, At { seq: to, member: 0 })?;
         format!("{name}: changed by message {to}  {}", row.map(|listed| what(&listed.row)).unwrap_or_default())
     } else {
         format!("{name}: changed from message {from} to message {to}")
@@ -161,7 +165,7 @@ fn fact_json(fact: &Fact) -> Value {
 }
 
 fn changes_json(changed: &[Changed<'_>], reference: &str) -> Value {
-    let value = |fact: Option<&Fact>| fact.map(|fact| fact_json(fact));
+    let value = |fact: Option<&Fact>| fact.map(fact_json);
     let changes = changed.iter().filter_map(|(old, new)| {
         let fact = new.or(*old)?;
         Some(json!({ "part": fact.part, "name": fact.name, "before": value(*old), "after": value(*new) }))

@@ -4,14 +4,20 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use serde_json::json;
-use tap_session::{At, Call, Event, LinkKind, RowKind, Status};
+use tap_frame::Frame;
+use tap_jsonrpc::Node;
+use tap_session::{At, Call, Event, LinkKind, MessageRow, RowKind, Status};
+use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Global, GroupBy, Stats};
 use crate::failure::{Failure, NO};
 use crate::following::follow;
 use crate::output::{Output, Style};
-use crate::reference::Found;
-use crate::text::{column, duration, shown, size};
+use crate::reference::{Found, sessions};
+use crate::text::{column, duration, shown, size, wrapped};
+
+/// The request that stays open as long as its client wants to hear of changes: without an answer nothing is wrong.
+const SUBSCRIPTION: &str = "subscriptions/listen";
 
 /// Calls that are counted together.
 #[derive(Debug, Default)]
@@ -19,8 +25,13 @@ struct Group {
     n_calls: u64,
     n_errors: u64,
     n_tool_errors: u64,
-    n_unanswered: u64,
     n_cancelled: u64,
+    /// Without an answer at the end of the session.
+    n_unanswered: u64,
+    /// Without an answer so far, in a session that goes on.
+    n_in_flight: u64,
+    /// Answered with a question that the client has not come back to.
+    n_waiting: u64,
     /// Requests beyond the first of a call: rounds of input.
     n_rounds: u64,
     latencies_ns: Vec<u64>,
@@ -35,6 +46,7 @@ struct Group {
 struct Open {
     key: (String, String),
     first: At,
+    n_rounds: u64,
     latency_ns: u64,
 }
 
@@ -43,8 +55,8 @@ type Groups = HashMap<(String, String), Group>;
 
 pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     let mut groups = Groups::new();
-    for found in crate::reference::sessions(global, &stats.sessions, stats.all)? {
-        count(global, &found, stats.by, &mut groups)?;
+    for found in sessions(global, &stats.which)? {
+        count(global, &found?, stats.by, &mut groups)?;
     }
     let mut groups: Vec<((String, String), Group)> = groups.into_iter().collect();
     if groups.is_empty() {
@@ -72,56 +84,56 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Counts the calls of a session that began in the part that was asked for, also where they ended behind it.
 fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Result<(), Failure> {
-    let reference = match &found.file {
-        Some(file) => file.display().to_string(),
-        None => found.reference()?,
-    };
-    let range = found.part.range();
     // The request that a call in flight began with, and what is known of it, by its newest request.
     let mut open: HashMap<At, Open> = HashMap::new();
     let mut waiting_for_input: HashMap<At, Open> = HashMap::new();
-    follow(global, found, *range.end(), |frame, meaning, follower| {
+    let followed = follow(global, found, u64::MAX, |frame, meaning, follower| {
         let Some(frame) = frame else {
             return Ok(());
         };
-        let n_bytes = frame.bytes.len() as u64;
+        let mut lengths = Lengths::of(frame);
         for event in &meaning.events {
             match event {
-                Event::Row(row) if row.kind == RowKind::Request && range.contains(&row.at.seq) => {
-                    let method = row.method.clone().unwrap_or_default();
-                    let target = match by {
-                        GroupBy::Tool => row.target.clone().unwrap_or_default(),
-                        GroupBy::Method => String::new(),
-                    };
-                    let key = (method, target);
+                Event::Row(row) if row.kind == RowKind::Request => {
                     let round = meaning.links.iter().find(|link| link.kind == LinkKind::Round && link.from == row.at);
-                    let earlier = round.and_then(|link| waiting_for_input.remove(&link.to));
-                    let group = groups.entry(key.clone()).or_default();
-                    group.request_bytes += n_bytes;
-                    match earlier {
-                        Some(earlier) => {
-                            group.n_rounds += 1;
-                            open.insert(row.at, earlier);
-                        }
-                        None => {
-                            group.n_calls += 1;
-                            open.insert(row.at, Open { key, first: row.at, latency_ns: 0 });
-                        }
+                    let earlier = match round {
+                        Some(round) => match waiting_for_input.remove(&round.to) {
+                            Some(earlier) => Some(earlier),
+                            // It goes on with a call that began before the part.
+                            None if !found.part.contains(round.to) => continue,
+                            None => None,
+                        },
+                        None => None,
+                    };
+                    if earlier.is_none() && !found.part.contains(row.at) {
+                        continue;
                     }
+                    let this = earlier.map_or_else(
+                        || Open { key: key(row, by), first: row.at, n_rounds: 1, latency_ns: 0 },
+                        |earlier| Open { n_rounds: earlier.n_rounds + 1, ..earlier },
+                    );
+                    let group = groups.entry(this.key.clone()).or_default();
+                    group.request_bytes += lengths.length(row.at);
+                    match this.n_rounds {
+                        1 => group.n_calls += 1,
+                        _ => group.n_rounds += 1,
+                    }
+                    open.insert(row.at, this);
                 }
-                Event::Answered { request, latency_ns, status, .. } => {
+                Event::Answered { request, answer, latency_ns, status, .. } => {
                     let Some(mut this) = open.remove(request) else {
                         continue;
                     };
                     this.latency_ns = this.latency_ns.saturating_add(*latency_ns);
                     let call = follower.state().recent().rev().find(|call| call.at == *request);
                     let group = groups.entry(this.key.clone()).or_default();
-                    group.answer_bytes += n_bytes;
+                    group.answer_bytes += lengths.length(*answer);
                     if waits_for_input(follower, this.first) {
                         waiting_for_input.insert(this.first, this);
                     } else {
-                        group.ended(&this, *status, call.map(|call| &**call), &reference);
+                        group.ended(&this, *status, call.map(|call| &**call), found);
                     }
                 }
                 Event::Row(_) => {}
@@ -129,10 +141,56 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
         }
         Ok(())
     })?;
-    for this in open.into_values().chain(waiting_for_input.into_values()) {
-        groups.entry(this.key).or_default().n_unanswered += 1;
+    found.must_exist()?;
+    for this in waiting_for_input.into_values() {
+        groups.entry(this.key).or_default().n_waiting += 1;
+    }
+    let calls: HashMap<At, _> = followed.follower.state().in_flight().into_iter().map(|call| (call.at, call)).collect();
+    for (at, this) in open {
+        let call = calls.get(&at);
+        let group = groups.entry(this.key).or_default();
+        if call.is_some_and(|call| call.cancelled.is_some()) {
+            group.n_cancelled += 1;
+        } else if !followed.over {
+            group.n_in_flight += 1;
+        } else if call.is_none_or(|call| &*call.method != SUBSCRIPTION) {
+            group.n_unanswered += 1;
+        }
     }
     Ok(())
+}
+
+/// What a call is counted under.
+fn key(row: &MessageRow, by: GroupBy) -> (String, String) {
+    let target = match by {
+        GroupBy::Tool => row.target.clone().unwrap_or_default(),
+        GroupBy::Method => String::new(),
+    };
+    (row.method.clone().unwrap_or_default(), target)
+}
+
+/// How long a frame is, and the members of its batch.
+struct Lengths<'a> {
+    frame: &'a Frame,
+    /// Looked for when one is asked for.
+    members: Option<Vec<u64>>,
+}
+
+impl<'a> Lengths<'a> {
+    fn of(frame: &'a Frame) -> Self {
+        Self { frame, members: None }
+    }
+
+    /// Bytes of a message in the frame.
+    fn length(&mut self, at: At) -> u64 {
+        let Some(index) = at.member.checked_sub(1) else {
+            return self.frame.bytes.len() as u64;
+        };
+        let members = self.members.get_or_insert_with(|| {
+            Node::new(&self.frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()
+        });
+        usize::try_from(index).ok().and_then(|index| members.get(index)).copied().unwrap_or(0)
+    }
 }
 
 /// Whether a call was answered with a question, so that it goes on with another request.
@@ -141,7 +199,7 @@ fn waits_for_input(follower: &tap_session::Follower, first: At) -> bool {
 }
 
 impl Group {
-    fn ended(&mut self, open: &Open, status: Status, call: Option<&Call>, reference: &str) {
+    fn ended(&mut self, open: &Open, status: Status, call: Option<&Call>, found: &Found) {
         match status {
             Status::Ok => {}
             Status::ToolError => self.n_tool_errors += 1,
@@ -151,12 +209,24 @@ impl Group {
         self.first_progress_ns.extend(call.and_then(|call| call.first_progress_ns));
         self.latencies_ns.push(open.latency_ns);
         if self.slowest.as_ref().is_none_or(|(slowest, _)| *slowest < open.latency_ns) {
-            let place = match open.first.member {
-                0 => format!("{reference}:{}", open.first.seq),
-                member => format!("{reference}:{}.{member}", open.first.seq),
-            };
-            self.slowest = Some((open.latency_ns, place));
+            self.slowest = Some((open.latency_ns, found.place(open.first)));
         }
+    }
+}
+
+impl Group {
+    /// How a line ends: the slowest call, or nothing, and then what is told of a few calls only.
+    fn last(&self) -> Vec<String> {
+        let slowest = self.slowest.as_ref().map(|(_, place)| shown(place, false));
+        let told = [
+            (self.n_unanswered, "unanswered".to_owned()),
+            (self.n_in_flight, "in flight".to_owned()),
+            (self.n_waiting, "waiting for input".to_owned()),
+            (self.n_rounds, format!("more round{}", if self.n_rounds == 1 { "" } else { "s" })),
+            (self.n_cancelled, "cancelled".to_owned()),
+        ];
+        let told = told.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        std::iter::once(slowest.unwrap_or_default()).chain(told).collect()
     }
 }
 
@@ -166,54 +236,93 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     sorted.get(rank - 1).copied()
 }
 
-fn table(out: &mut Output, groups: &[((String, String), Group)]) -> std::io::Result<()> {
-    // All else on a line takes 74 columns, and the longest reference a few more.
-    let width = out.width().map_or(40, |width| width.saturating_sub(90).clamp(18, 60));
-    let head = format!(
-        "{} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9}  {}",
-        column("CALL", width),
-        "CALLS",
-        "ERRORS",
-        "ISERROR",
-        "P50",
-        "P90",
-        "P99",
-        "MAX",
-        "SENT",
-        "RECEIVED",
-        "SLOWEST"
-    );
-    writeln!(out, "{}", out.styled(Style::Dim, &head))?;
-    for ((method, target), group) in groups {
-        let name = if target.is_empty() { method.clone() } else { format!("{method} {target}") };
-        let at = |percent| percentile(&group.latencies_ns, percent).map(duration).unwrap_or_default();
-        let number = |n: u64, width: usize| {
-            let text = format!("{n:>width$}");
-            if n > 0 { out.styled(Style::Bad, &text) } else { text }
-        };
-        let mut last = group.slowest.as_ref().map(|(_, place)| shown(place, false)).unwrap_or_default();
-        for (n, what) in
-            [(group.n_unanswered, "unanswered"), (group.n_rounds, "rounds more"), (group.n_cancelled, "cancelled")]
-        {
-            if n > 0 {
-                last += &format!("  {n} {what}");
-            }
+/// Where the columns of the table are: less of them where there is less room.
+#[derive(Debug, PartialEq, Eq)]
+struct Layout {
+    /// Columns for what is called.
+    name: usize,
+    /// Whether there is room for the columns that one can do without: `P90` and `SENT`.
+    all: bool,
+    /// Whether there is room for the slowest call, and for what else there is to say, at the end of a line.
+    last: bool,
+}
+
+/// Columns that the numbers take, each with the space before it: with all of them, and without `P90` and `SENT`.
+const NUMBERS: usize = 78;
+const FEW_NUMBERS: usize = NUMBERS - 9 - 10;
+
+/// Columns that a name has at least, and at most.
+const NAME: std::ops::RangeInclusive<usize> = 18..=60;
+
+/// `name` and `last` are how many columns the longest name needs, and the longest end of a line.
+fn layout(width: Option<usize>, name: usize, last: usize) -> Layout {
+    let Some(width) = width else {
+        return Layout { name: 40, all: true, last: true };
+    };
+    let (least, most) = (*NAME.start(), name.clamp(*NAME.start(), *NAME.end()));
+    // Two more columns stand before the end of a line.
+    for (all, numbers, end) in [(true, NUMBERS, last + 2), (false, FEW_NUMBERS, last + 2)] {
+        let room = width.saturating_sub(numbers + end);
+        if room >= least {
+            return Layout { name: room.min(most), all, last: true };
         }
-        writeln!(
-            out,
-            "{} {:>6} {} {} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9}  {}",
-            column(&shown(&name, false), width),
-            group.n_calls,
-            number(group.n_errors, 6),
-            number(group.n_tool_errors, 7),
+    }
+    Layout { name: width.saturating_sub(FEW_NUMBERS).clamp(least, most), all: false, last: false }
+}
+
+/// A line of the table, with its end where there is room for that. `bad` is how a number of failures is shown.
+fn line(layout: &Layout, name: &str, numbers: [&str; 9], last: &str, bad: impl Fn(&str) -> String) -> String {
+    const WIDTHS: [usize; 9] = [6, 6, 7, 8, 8, 8, 8, 9, 9];
+    let mut line = column(name, layout.name);
+    for (index, (text, width)) in numbers.into_iter().zip(WIDTHS).enumerate() {
+        if !layout.all && matches!(index, 4 | 7) {
+            continue;
+        }
+        let cell = format!("{text:>width$}");
+        line.push(' ');
+        line += &if matches!(index, 1 | 2) && text != "0" { bad(&cell) } else { cell };
+    }
+    if layout.last && !last.is_empty() { line + "  " + last } else { line }
+}
+
+fn table(out: &mut Output, groups: &[((String, String), Group)]) -> std::io::Result<()> {
+    let name = |(method, target): &(String, String)| match target.is_empty() {
+        true => shown(method, false),
+        false => shown(&format!("{method} {target}"), false),
+    };
+    let names: Vec<String> = groups.iter().map(|(key, _)| name(key)).collect();
+    let lasts: Vec<Vec<String>> = groups.iter().map(|(_, group)| group.last()).collect();
+    let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0);
+    let layout = layout(
+        out.width(),
+        longest(&mut names.iter().map(|name| name.width())),
+        longest(&mut lasts.iter().map(|last| last.join("  ").width()).chain(["SLOWEST".len()])),
+    );
+    let head = ["CALLS", "ERRORS", "ISERROR", "P50", "P90", "P99", "MAX", "SENT", "RECEIVED"];
+    writeln!(out, "{}", out.styled(Style::Dim, &line(&layout, "CALL", head, "SLOWEST", str::to_owned)))?;
+    for (((_, group), name), last) in groups.iter().zip(&names).zip(&lasts) {
+        let at = |percent| percentile(&group.latencies_ns, percent).map(duration).unwrap_or_default();
+        let numbers = [
+            group.n_calls.to_string(),
+            group.n_errors.to_string(),
+            group.n_tool_errors.to_string(),
             at(50),
             at(90),
             at(99),
             at(100),
             size(group.request_bytes),
             size(group.answer_bytes),
-            last.trim(),
-        )?;
+        ];
+        let bad = |text: &str| out.styled(Style::Bad, text);
+        let text = line(&layout, name, numbers.each_ref().map(String::as_str), last.join("  ").trim(), bad);
+        writeln!(out, "{text}")?;
+        // What is told of a few calls only has a line of its own where it does not fit.
+        let [_, told @ ..] = last.as_slice() else {
+            continue;
+        };
+        if !layout.last && !told.is_empty() {
+            writeln!(out, "{}", wrapped(&told.join(", "), 2, out.width()))?;
+        }
     }
     Ok(())
 }
@@ -228,6 +337,8 @@ fn as_json((method, target): &(String, String), group: &Group) -> serde_json::Va
         "errors": group.n_errors,
         "tool_errors": group.n_tool_errors,
         "unanswered": group.n_unanswered,
+        "in_flight": group.n_in_flight,
+        "waiting_for_input": group.n_waiting,
         "cancelled": group.n_cancelled,
         "more_rounds": group.n_rounds,
         "p50_ns": at(50),
@@ -244,6 +355,34 @@ fn as_json((method, target): &(String, String), group: &Group) -> serde_json::Va
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_fits_a_terminal() {
+        let head = ["CALLS", "ERRORS", "ISERROR", "P50", "P90", "P99", "MAX", "SENT", "RECEIVED"];
+        for name in [4, 20, 90] {
+            for last in [7, 24, 60] {
+                for width in FEW_NUMBERS + NAME.start()..250 {
+                    let layout = layout(Some(width), name, last);
+                    let line = line(&layout, &"n".repeat(name), head, &"x".repeat(last), str::to_owned);
+                    assert!(line.width() <= width, "{width} columns, name {name}, end {last}: {layout:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_can_be_done_without_makes_room_first() {
+        for (width, expected) in [
+            (None, Layout { name: 40, all: true, last: true }),
+            (Some(200), Layout { name: 22, all: true, last: true }),
+            (Some(124), Layout { name: 20, all: true, last: true }),
+            (Some(110), Layout { name: 22, all: false, last: true }),
+            (Some(80), Layout { name: 21, all: false, last: false }),
+            (Some(40), Layout { name: 18, all: false, last: false }),
+        ] {
+            assert_eq!(layout(width, 22, 24), expected, "{width:?}");
+        }
+    }
 
     #[test]
     fn a_percentile_is_a_value_that_was_measured() {

@@ -8,8 +8,10 @@ use tap_store::{Store, StoreError, export, import};
 
 use crate::arguments::{Export, Global, Import};
 use crate::failure::Failure;
+use crate::new_file::{NewFile, Readers, cannot_write};
 use crate::output::Output;
-use crate::reference::{database, new_uuid};
+use crate::reference::{database, must_not_be_read, new_uuid};
+use crate::text::shown;
 
 pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Failure> {
     let found = wanted.session.resolve(global)?;
@@ -17,20 +19,19 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
     let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
     let n_frames = match file {
         None => {
-            export(&found.store, &found.session, &range, &mut Output::new(global), Path::new("stdout")).map_err(gone)?
+            let mut out = Output::new(global);
+            export(&found.store, &found.session, &range, found.first, &mut out, Path::new("stdout")).map_err(gone)?
         }
         Some(path) => {
             if path.extension().is_none_or(|extension| extension != "jsonl") {
                 return Err(Failure::new(format!("cannot write {}: its name does not end in .jsonl", path.display()))
                     .hint("JSON Lines is the one format that this version writes"));
             }
-            let io = |source| StoreError::Io { path: path.into(), source };
-            // The file appears whole or not at all.
-            let partial = path.with_extension("jsonl.partial");
-            let mut out = BufWriter::new(private(&partial).map_err(io)?);
-            let n_frames = export(&found.store, &found.session, &range, &mut out, path)?;
-            out.into_inner().map_err(|error| io(error.into_error()))?.sync_all().map_err(io)?;
-            std::fs::rename(&partial, path).map_err(io)?;
+            must_not_be_read(global, path, std::iter::once(&wanted.session))?;
+            // A recording holds whatever was on the wire.
+            let mut out = BufWriter::new(NewFile::create(path, Readers::Owner)?);
+            let n_frames = export(&found.store, &found.session, &range, found.first, &mut out, path)?;
+            out.into_inner().map_err(|error| cannot_write(path, error.error()))?.finish()?;
             n_frames
         }
     };
@@ -38,12 +39,6 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
         let _ = writeln!(std::io::stderr(), "{n_frames} frames, as they were: nothing was left out or replaced");
     }
     Ok(0)
-}
-
-/// A recording holds whatever was on the wire, so a file of one is its owner's alone.
-fn private(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// A reader of our output that is gone is no failure to tell of.
@@ -65,7 +60,7 @@ pub(crate) fn import_files(global: &Global, wanted: &Import) -> Result<u8, Failu
             let _ = writeln!(
                 stderr,
                 "{}: {} frames, session {}",
-                file.display(),
+                shown(&file.to_string_lossy(), false),
                 imported.n_frames,
                 imported.uuid.get(..8).unwrap_or_default()
             );

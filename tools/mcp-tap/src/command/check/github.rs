@@ -4,15 +4,15 @@ use std::io::Write;
 
 use tap_session::Severity;
 
-use super::{Verdict, sentence};
+use super::{Shown, Verdict, relative, sentence};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::text::shown;
 
 pub(super) fn write(out: &mut Output, verdicts: &[Verdict]) -> Result<(), Failure> {
     for verdict in verdicts {
         for broken in verdict.rules.values() {
-            for shown in &broken.findings {
-                let finding = &shown.finding;
+            for Shown { finding, .. } in &broken.findings {
                 let command = match finding.severity {
                     Severity::Error => "error",
                     Severity::Warning => "warning",
@@ -20,7 +20,7 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict]) -> Result<(), Failur
                 };
                 let mut properties = format!("title={}", property(&format!("{} {}", broken.rule.id, broken.rule.name)));
                 if let Some(file) = &verdict.file {
-                    properties += &format!(",file={}", property(&file.display().to_string()));
+                    properties += &format!(",file={}", property(&shown(&relative(file).to_string_lossy(), false)));
                     if let Some(line) = verdict.line(finding.at) {
                         properties += &format!(",line={line}");
                     }

@@ -27,10 +27,9 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict]) -> Result<(), Failur
 }
 
 fn suite(writer: &mut Writer<&mut Output>, verdict: &Verdict, n_rules: usize) -> std::io::Result<()> {
-    let name = verdict.file.as_ref().map_or_else(|| verdict.reference.clone(), |file| file.display().to_string());
     writer
         .create_element("testsuite")
-        .with_attribute(("name", shown(&name, false).as_str()))
+        .with_attribute(("name", verdict.name().as_str()))
         .with_attribute(("tests", n_rules.to_string().as_str()))
         .with_attribute(("failures", verdict.rules.len().to_string().as_str()))
         .write_inner_content(|writer| {

@@ -1,11 +1,13 @@
 //! Findings as SARIF 2.1.0, which code scanning tools read.
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tap_session::{Rule, Severity, rules};
 
-use super::{Shown, Verdict, sentence};
+use super::{Shown, Verdict, relative, sentence};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -51,13 +53,25 @@ fn described(rule: &Rule) -> Value {
     })
 }
 
+/// The URI of a file: relative to where the command runs, if it was named so.
+fn uri(file: &Path) -> String {
+    let mut uri = String::from(if file.is_absolute() { "file://" } else { "" });
+    for byte in relative(file).as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
+            _ => uri += &format!("%{byte:02X}"),
+        }
+    }
+    uri
+}
+
 fn result(verdict: &Verdict, shown: &Shown, rule_index: Option<usize>) -> Value {
     let finding = &shown.finding;
     let mut location = json!({
         "logicalLocations": [{ "fullyQualifiedName": verdict.at(finding.at), "kind": "message" }],
     });
     if let Some(file) = &verdict.file {
-        location["physicalLocation"] = json!({ "artifactLocation": { "uri": file.display().to_string() } });
+        location["physicalLocation"] = json!({ "artifactLocation": { "uri": uri(file) } });
         if let Some(line) = verdict.line(finding.at) {
             location["physicalLocation"]["region"] = json!({ "startLine": line });
         }
@@ -70,4 +84,24 @@ fn result(verdict: &Verdict, shown: &Shown, rule_index: Option<usize>) -> Value 
         "locations": [location],
         "properties": { "by": super::by(finding.by), "session": verdict.session, "message": shown.what },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_as_a_uri() {
+        for (file, expected) in [
+            ("a.jsonl", "a.jsonl"),
+            ("./recordings/a.jsonl", "recordings/a.jsonl"),
+            ("././a.jsonl", "a.jsonl"),
+            ("../a.jsonl", "../a.jsonl"),
+            ("my files/50%#é.jsonl", "my%20files/50%25%23%C3%A9.jsonl"),
+            ("a:b.jsonl", "a%3Ab.jsonl"),
+            ("/tmp/a.jsonl", "file:///tmp/a.jsonl"),
+        ] {
+            assert_eq!(uri(Path::new(file)), expected);
+        }
+    }
 }

@@ -4,19 +4,20 @@ use std::cmp::Reverse;
 use std::io::Write;
 
 use tap_session::Severity;
+use unicode_width::UnicodeWidthStr;
 
 use super::{Broken, Verdict, Wanted, by};
 use crate::failure::Failure;
 use crate::output::{Output, Style};
-use crate::text::shown;
+use crate::reference::place;
+use crate::text::{counted, shown, wrapped};
 
 pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>, limit: usize) -> Result<(), Failure> {
     let mut n_found = [0; 3];
     let mut n_hidden = [0; 3];
     for verdict in verdicts {
-        let named = verdict.file.as_ref().map_or_else(|| verdict.reference.clone(), |file| file.display().to_string());
         let facts = format!("{}, {}{}", verdict.spoken, verdict.messages, if verdict.live { ", live" } else { "" });
-        writeln!(out, "{}  {}", out.styled(Style::Bold, &shown(&named, false)), out.styled(Style::Dim, &facts))?;
+        writeln!(out, "{}  {}", out.styled(Style::Bold, &verdict.name()), out.styled(Style::Dim, &facts))?;
         if let Some(why) = &verdict.incomplete {
             writeln!(out, "{}", out.styled(Style::Warning, why))?;
         }
@@ -55,10 +56,7 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>,
 fn count(n: [u64; 3], severities: impl IntoIterator<Item = Severity>) -> Option<String> {
     let mut severities: Vec<Severity> = severities.into_iter().filter(|severity| n[*severity as usize] > 0).collect();
     severities.sort_unstable_by_key(|severity| Reverse(*severity));
-    let words = severities.iter().map(|severity| match n[*severity as usize] {
-        1 => format!("1 {severity}"),
-        n => format!("{n} {severity}s"),
-    });
+    let words = severities.iter().map(|severity| counted(n[*severity as usize], severity.name()));
     Some(words.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
 }
 
@@ -86,17 +84,23 @@ fn rule(out: &mut Output, verdict: &Verdict, broken: &Broken, limit: usize) -> s
         broken.rule.name,
         out.styled(Style::Dim, &format!("{times}{who}")),
     )?;
-    writeln!(out, "  {}", broken.rule.title)?;
-    writeln!(out, "  {}", out.styled(Style::Good, broken.rule.advice))?;
+    let width = out.width();
+    writeln!(out, "{}", wrapped(broken.rule.title, 2, width))?;
+    writeln!(out, "{}", out.styled(Style::Good, &wrapped(broken.rule.advice, 2, width)))?;
     for shown_finding in broken.findings.iter().take(limit) {
         let finding = &shown_finding.finding;
-        let detail = match (finding.detail.is_empty(), finding.others.first()) {
-            (true, None) => String::new(),
-            (false, None) => format!("  {}", shown(&finding.detail, false)),
-            (true, Some(other)) => format!("  see {}", super::place("", *other)),
-            (false, Some(other)) => format!("  {}, see {}", shown(&finding.detail, false), super::place("", *other)),
-        };
-        writeln!(out, "    {} {}{}", verdict.at(finding.at), shown_finding.what, out.styled(Style::Dim, &detail))?;
+        let other = finding.others.first().map(|other| format!("see {}", place("", *other)));
+        let detail = Some(shown(&finding.detail, false)).filter(|detail| !detail.is_empty());
+        let detail = detail.into_iter().chain(other).collect::<Vec<_>>().join(", ");
+        let message = format!("{} {}", verdict.at(finding.at), shown_finding.what);
+        let fits = width.is_none_or(|width| 4 + message.width() + 2 + detail.width() <= width);
+        match (detail.is_empty(), fits) {
+            (true, _) => writeln!(out, "    {message}")?,
+            (false, true) => writeln!(out, "    {message}{}", out.styled(Style::Dim, &format!("  {detail}")))?,
+            (false, false) => {
+                writeln!(out, "    {message}\n{}", out.styled(Style::Dim, &wrapped(&detail, 6, width)))?;
+            }
+        }
     }
     let more = broken.n_findings.saturating_sub(limit as u64);
     if more > 0 {

@@ -5,7 +5,7 @@ use tap_frame::Direction;
 use tap_protocol::Side;
 use tap_session::{Call, Filter, List, Party, SessionState, Severity};
 
-use crate::text::{duration, size};
+use crate::text::{counted, duration, size};
 
 /// Requests in flight that are shown one by one.
 const SHOWN_IN_FLIGHT: usize = 20;
@@ -366,9 +366,4 @@ fn so_far(state: &SessionState, facts: &mut Facts) {
 
 fn ago(ns: u64) -> String {
     if ns == 0 { "now".into() } else { format!("{} ago", duration(ns)) }
-}
-
-/// `1 error`, `2 errors`.
-fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
