@@ -168,13 +168,16 @@ pub struct RawId(Repr);
 /// Short ids, which nearly all are, lie where the id lies: an id is cloned several times a message.
 #[derive(Clone)]
 enum Repr {
-    Short {
-        length: u8,
-        bytes: [u8; SHORT_BYTES],
-    },
+    Short { length: u8, bytes: [u8; SHORT_BYTES] },
     Long(Box<[u8]>),
-    /// A text with escapes, and the same without those that need not be.
-    Escaped(Box<(Box<[u8]>, Box<[u8]>)>),
+    Escaped(Box<EscapedText>),
+}
+
+/// A text with escapes, and the same without those that need not be.
+#[derive(Clone)]
+struct EscapedText {
+    written: Box<[u8]>,
+    resolved: Box<[u8]>,
 }
 
 /// With its length and its kind it takes as much room as a boxed slice and a bit: 24 bytes.
@@ -187,7 +190,8 @@ impl RawId {
     pub fn from_token(token: &[u8]) -> Self {
         if token.starts_with(b"\"") && memchr(b'\\', token).is_some() {
             let token = clip(token);
-            return Self(Repr::Escaped(Box::new((token.into(), resolve_escapes(token).into()))));
+            let resolved = resolve_escapes(token).into();
+            return Self(Repr::Escaped(Box::new(EscapedText { written: token.into(), resolved })));
         }
         let mut bytes = [0; SHORT_BYTES];
         match (bytes.get_mut(..token.len()), u8::try_from(token.len())) {
@@ -205,7 +209,7 @@ impl RawId {
         match &self.0 {
             Repr::Short { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or_default(),
             Repr::Long(bytes) => bytes,
-            Repr::Escaped(both) => &both.0,
+            Repr::Escaped(text) => &text.written,
         }
     }
 
@@ -213,7 +217,7 @@ impl RawId {
     fn resolved(&self) -> &[u8] {
         match &self.0 {
             Repr::Short { .. } | Repr::Long(_) => self.as_bytes(),
-            Repr::Escaped(both) => &both.1,
+            Repr::Escaped(text) => &text.resolved,
         }
     }
 

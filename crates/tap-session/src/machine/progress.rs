@@ -192,10 +192,14 @@ fn progress(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Says which of the two are no numbers. That `progress` is not there at all is for LIF-016 to say.
+/// Says which of the two are no numbers.
 fn no_numbers(seen: &Seen<'_>, value: Option<Node<'_>>, total: Option<Node<'_>>, out: &mut Out<'_>) {
-    if let Some(value) = value.filter(|value| !value.is_number()) {
-        out.find(&rule::PRG_009, seen, format!("`progress` is {}", shown(value)));
+    match value {
+        None => drop(out.find(&rule::PRG_009, seen, "`progress` is not there")),
+        Some(value) if !value.is_number() => {
+            out.find(&rule::PRG_009, seen, format!("`progress` is {}", shown(value)));
+        }
+        Some(_) => {}
     }
     match total {
         Some(total) if total.is_null() => null_member(&rule::PRG_009, seen, out),

@@ -141,7 +141,7 @@ rules! { PROGRESS:
         name: "progress-type",
         severities: &[(ALL, E)],
         section: "schema ProgressNotification",
-        title: "`progress` or `total` is no number.",
+        title: "`progress` is missing or no number, or `total` is no number.",
         advice: "Send both as numbers, and leave `total` out while it is not known.",
         wrong: r#"# 2025-11-25
 -> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"copy","_meta":{"progressToken":"t"}}}
@@ -387,7 +387,7 @@ rules! { PROGRESS:
         name: "unassociated-server-request",
         severities: &[(B.union(C).union(D), W)],
         section: "SEP-2260",
-        title: "The server asked for sampling, elicitation or roots while no request of the client was in flight.",
+        title: "The server asked for sampling, elicitation or roots outside any request of the client.",
         advice: "Ask the client only while working on one of its requests, as later revisions allow nothing else.",
         wrong: r#"# 2025-11-25
 <- {"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":10}}

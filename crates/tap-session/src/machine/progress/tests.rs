@@ -108,7 +108,7 @@ fn progress_and_total_are_numbers() {
         (r#""progress":null"#, "5 PRG-009 error by server: `progress` is null"),
         (r#""progress":5,"total":"4""#, r#"5 PRG-009 error by server: `total` is "4""#),
         (r#""progress":5,"total":null"#, "5 PRG-009 warning by server: null where the member should be left out"),
-        (r#""total":5"#, "5 LIF-016 error by server: missing: progress"),
+        (r#""total":5"#, "5 PRG-009 error by server: `progress` is not there"),
     ] {
         check(&progress("7", &[&format!(r#""progressToken":7,{members}"#)]), expected);
     }

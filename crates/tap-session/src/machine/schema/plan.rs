@@ -263,9 +263,9 @@ fn has_own_rule(known: Option<&Method>, place: Place, path: &[&str]) -> bool {
         (_, Place::Result, ["resultType"]) => true,
         // CCH-001.
         (_, Place::Result, ["ttlMs" | "cacheScope"]) => is_cacheable,
-        // CAN-007; PRG-005; LOG-001; SMP-004; SUB-003.
+        // CAN-007; PRG-005 and PRG-009; LOG-001; SMP-004; SUB-003.
         ("notifications/cancelled", Place::Params, ["requestId"])
-        | ("notifications/progress", Place::Params, ["progressToken"])
+        | ("notifications/progress", Place::Params, ["progressToken" | "progress"])
         | ("notifications/message" | "logging/setLevel", Place::Params, ["level"])
         | ("sampling/createMessage", Place::Params, ["maxTokens"])
         | ("subscriptions/listen", Place::Result, ["_meta"] | ["_meta", meta::SUBSCRIPTION_ID]) => true,
