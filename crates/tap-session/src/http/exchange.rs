@@ -105,6 +105,8 @@ pub(super) struct Exchange {
     pub(super) resumes: bool,
     pub(super) foreign_origin: bool,
     pub(super) has_credentials: bool,
+    /// Its session's id was answered with 404 before, there.
+    pub(super) after_gone: Option<At>,
     /// What its headers say otherwise than its body.
     pub(super) mismatch: Option<Mismatch>,
     /// It lacks what each modern request must say of itself.

@@ -150,7 +150,7 @@ impl<'a> Judge<'a> {
     }
 
     /// What holds of requests in the legacy era.
-    pub(super) fn legacy_request(&mut self, asked: &Asked<'_, '_>, exchange: &Exchange) {
+    pub(super) fn legacy_request(&mut self, asked: &Asked<'_, '_>, exchange: &mut Exchange) {
         if !self.session.is_streamable() {
             return;
         }
@@ -159,9 +159,8 @@ impl<'a> Judge<'a> {
         if let Some(gone) = self.session.gone
             && exchange.verb != Verb::Delete
             && (gone.connection == exchange.connection || gone.at_ns.saturating_add(CROSSING_NS) < asked.at_ns)
-            && let Some(finding) = self.find(&rule::HTT_013, at, Side::Client, "the server answered it with 404 before")
         {
-            finding.others.push(gone.at);
+            exchange.after_gone = Some(gone.at);
         }
         if exchange.resumes
             && let Some(id) = headers.get("last-event-id")
@@ -202,6 +201,7 @@ impl<'a> Judge<'a> {
     /// Status and headers of an answer.
     pub(super) fn head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {
         let server = Side::Server;
+        self.after_gone(exchange);
         if exchange.foreign_origin && status != 403 {
             self.find_once(&rule::HTT_029, at, server, format!("answered with {status}"));
         }
@@ -225,6 +225,28 @@ impl<'a> Judge<'a> {
         if exchange.only_others && status != 202 {
             self.find(&rule::HTT_015, at, server, format!("status {status}"));
         }
+    }
+
+    /// A client that went on after a 404. Whether the session was really over is shown by how the server took it.
+    fn after_gone(&mut self, exchange: &Exchange) {
+        let Some(gone) = exchange.after_gone else {
+            return;
+        };
+        let detail = match exchange.is_accepted() {
+            true => "the server answered it with 404 before, and knows it again",
+            false => "the server answered it with 404 before",
+        };
+        if let Some(finding) = self.find(&rule::HTT_013, exchange.opened, Side::Client, detail) {
+            finding.others.push(gone);
+            if exchange.is_accepted() {
+                finding.severity = Severity::Warning;
+            }
+        }
+    }
+
+    /// A GET that was answered with 404 in a session that goes on.
+    pub(super) fn get_not_found(&mut self, at: At) {
+        self.find_once(&rule::HTT_017, at, Side::Server, "status 404, and POST works");
     }
 
     fn legacy_head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {

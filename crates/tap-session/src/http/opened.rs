@@ -82,6 +82,7 @@ impl HttpFollower {
             resumes: verb == Verb::Get && headers.has("last-event-id"),
             foreign_origin: headers.is_of_foreign_origin(),
             has_credentials: headers.has("authorization"),
+            after_gone: None,
             mismatch: None,
             lacks_meta: false,
             status: None,
@@ -93,6 +94,9 @@ impl HttpFollower {
             self.judge_opened(number, &route, request, &body, &mut exchange, step);
         }
         let is_posted = verb == Verb::Post && !request.body.is_empty();
+        if let Some(session) = route.session.and_then(|number| self.sessions.get_mut(number)) {
+            session.n_open += 1;
+        }
         self.exchanges.insert(step.number, Arc::new(exchange));
         if let (Some(number), true) = (route.session, is_posted) {
             self.message(number, Stream::ToServer, request.body.clone(), step);

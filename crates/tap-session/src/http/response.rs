@@ -10,10 +10,11 @@ use tap_protocol::Side;
 use super::exchange::{Body, Exchange, Verb};
 use super::head::{Headers, path_of, resolved};
 use super::judge::{Answered, Judge};
-use super::session::{Gone, HttpSessionKind};
+use super::session::{Gone, HttpSession, HttpSessionKind};
 use super::streams::Known;
 use super::{HttpEnd, HttpFollower, Step, say, scope_of};
 use crate::machine::{Found, Link, LinkKind};
+use crate::row::At;
 
 /// URIs of endpoints that are longer are not followed, bytes.
 const URI_BYTES: usize = 8 * 1024;
@@ -28,6 +29,15 @@ impl HttpFollower {
         exchange.is_json = headers.media_type().is_some_and(|media_type| {
             media_type.eq_ignore_ascii_case("application/json") || media_type.ends_with("+json")
         });
+        if exchange.verb == Verb::Get && !exchange.is_sse {
+            // It begins no stream of 2024-11-05. Without a session of its own it belongs to what is posted there.
+            let known = || {
+                let number = self.sessions.without_id(exchange.connection)?;
+                let session = self.sessions.get(number)?;
+                (&*session.path == path_of(&exchange.local)).then_some(number)
+            };
+            exchange.session = exchange.session.or_else(known);
+        }
         let Some(number) = exchange.session else {
             return;
         };
@@ -43,9 +53,8 @@ impl HttpFollower {
         if exchange.is_accepted() && exchange.has_credentials {
             session.authorized = Some(exchange.connection);
         }
-        if status == 404 && matches!(session.kind, HttpSessionKind::Assigned(_)) && session.accepted {
-            let gone = Gone { at, at_ns: step.moment.at_ns, connection: exchange.connection, exchange: step.number };
-            session.gone.get_or_insert(gone);
+        if session.accepted {
+            known_or_gone(session, exchange, status, step, &mut found);
         }
         if exchange.verb == Verb::Get && exchange.resumes && exchange.is_accepted() {
             session.follower.state_mut().resumed = true;
@@ -250,9 +259,38 @@ impl HttpFollower {
             session.follower.finish(&mut meaning);
             super::push(number, meaning, step.meanings);
         }
-        if !session.accepted && !session.is_modern() {
+        session.n_open = session.n_open.saturating_sub(1);
+        // What another exchange of it is told may still show that the server knows it.
+        if !session.accepted && !session.is_modern() && session.n_open == 0 {
             self.sessions.forget(number);
         }
+    }
+}
+
+/// What a status says of whether the server knows a session.
+fn known_or_gone(session: &mut HttpSession, exchange: &Exchange, status: u16, step: &Step<'_>, found: &mut Found) {
+    let at = step.moment.at();
+    match exchange.verb {
+        // A server that has no GET answers it like this too, and so it says nothing yet.
+        Verb::Get if status == 404 && session.is_streamable() && session.gone.is_none() => match session.kind {
+            HttpSessionKind::Assigned(_) => session.get_not_found = session.get_not_found.or(Some(at)),
+            _ => Judge::new(session, found).get_not_found(at),
+        },
+        Verb::Post if status == 404 && matches!(session.kind, HttpSessionKind::Assigned(_)) => {
+            session.get_not_found = None;
+            let (connection, at_ns) = (exchange.connection, step.moment.at_ns);
+            session.gone.get_or_insert(Gone { at, at_ns, connection, exchange: step.number });
+        }
+        Verb::Post | Verb::Get if exchange.is_accepted() => {
+            let is_later = |earlier: At| earlier < exchange.opened;
+            session.gone = session.gone.filter(|gone| !is_later(gone.at));
+            if exchange.verb == Verb::Post
+                && let Some(at) = session.get_not_found.take_if(|at| is_later(*at))
+            {
+                Judge::new(session, found).get_not_found(at);
+            }
+        }
+        Verb::Post | Verb::Get | Verb::Delete => {}
     }
 }
 

@@ -45,8 +45,12 @@ pub struct HttpSession {
     pub began: At,
     /// What ended it: a `DELETE` that was accepted, or the end of the event stream.
     pub ended: Option<At>,
-    /// Since when the server does not know its id any more.
+    /// Since when the server does not know its id any more, as far as answers to POST show.
     pub(super) gone: Option<Gone>,
+    /// A GET that was answered with 404: whether the session was over then is for the next POST to show.
+    pub(super) get_not_found: Option<At>,
+    /// Exchanges of it that have not ended.
+    pub(super) n_open: u64,
     /// The path that its messages are posted to.
     pub(super) path: Arc<str>,
     /// Whether a message of it was accepted. A session that was refused is forgotten.
@@ -59,7 +63,7 @@ pub struct HttpSession {
     pub(super) follower: Follower,
 }
 
-/// That a session's id was answered with 404.
+/// That a POST with a session's id was answered with 404.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gone {
     pub(super) at: At,
@@ -160,6 +164,8 @@ impl Sessions {
             began,
             ended: None,
             gone: None,
+            get_not_found: None,
+            n_open: 0,
             path: path.into(),
             authorized: None,
             guessed: false,

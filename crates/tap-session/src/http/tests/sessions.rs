@@ -183,7 +183,72 @@ fn a_404_for_a_method_does_not_end_the_session() {
         ">> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n<< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
     let asked = "# http 2025-11-25\n>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n<< 404\n";
     check(&format!("{asked}<< {unknown}\n{again}"), "");
-    check(&format!("{asked}{again}"), "11 HTT-013 error by client: the server answered it with 404 before");
+    check(
+        &format!("{asked}{again}"),
+        "11 HTT-013 warning by client: the server answered it with 404 before, and knows it again",
+    );
+}
+
+/// What a client asks in the session of a script, one exchange after the other, and how it is answered.
+fn exchanges(all: &[(&str, &str)]) -> String {
+    let mut script = "# http 2025-11-25\n".to_owned();
+    for (id, (asked, status)) in (1..).zip(all) {
+        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
+        script += &match *asked {
+            "POST" => format!(">> {body}\"method\":\"ping\"}}\n"),
+            verb => format!(">> {verb} /mcp\n"),
+        };
+        script += &match (*asked, *status) {
+            ("POST", "200") => format!("<< {body}\"result\":{{}}}}\n"),
+            ("GET", "200") => "<< 200\n<< Content-Type: text/event-stream\n".into(),
+            (_, status) => format!("<< {status}\n"),
+        };
+    }
+    script
+}
+
+#[test]
+fn a_get_is_answered_with_a_stream_or_405_where_there_are_no_session_ids() {
+    let get = "9 HTT-017 error by server: ";
+    for (path, answer, expected) in [
+        ("/mcp", "404", format!("{get}status 404, and POST works")),
+        ("/mcp", "200\n<< Content-Type: text/html", format!("{get}status 200, `text/html`")),
+        ("/mcp", "405", String::new()),
+        ("/mcp", "401", String::new()),
+        ("/mcp", "200\n<< Content-Type: text/event-stream", String::new()),
+        ("/sse", "404", String::new()),
+    ] {
+        let get = format!(">> GET {path}\n>> MCP-Protocol-Version: 2025-11-25\n<< {answer}\n");
+        check(&("# http\n".to_owned() + &handshake("a", "") + &get + &ping("a", "", 1) + &pong("a", 1)), &expected);
+    }
+}
+
+#[test]
+fn only_a_refused_post_shows_that_a_session_is_gone() {
+    let no_get = "9 HTT-017 error by server: status 404, and POST works";
+    for (all, expected) in [
+        // A server without GET, whose framework knows no better.
+        (&[("GET", "404"), ("POST", "200"), ("POST", "200")][..], no_get),
+        (&[("GET", "404"), ("GET", "404"), ("POST", "200"), ("GET", "404"), ("POST", "200")], no_get),
+        (&[("POST", "200"), ("GET", "404")], ""),
+        (&[("GET", "404"), ("POST", "404")], ""),
+        (
+            &[("GET", "404"), ("POST", "404"), ("POST", "404")],
+            "14 HTT-013 error by client: the server answered it with 404 before",
+        ),
+        (&[("POST", "404"), ("GET", "404")], "11 HTT-013 error by client: the server answered it with 404 before"),
+        (&[("POST", "404"), ("DELETE", "404")], ""),
+        (&[("DELETE", "404"), ("POST", "200")], ""),
+        // Told once: what was taken again is known again.
+        (
+            &[("POST", "404"), ("POST", "200"), ("POST", "200"), ("GET", "405")],
+            "11 HTT-013 warning by client: the server answered it with 404 before, and knows it again",
+        ),
+        // Other statuses may have other causes.
+        (&[("GET", "401"), ("GET", "403"), ("GET", "409"), ("GET", "421"), ("GET", "503"), ("POST", "200")], ""),
+    ] {
+        check(&exchanges(all), expected);
+    }
 }
 
 #[test]
