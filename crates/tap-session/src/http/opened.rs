@@ -9,7 +9,7 @@ use tap_protocol::{Era, Revision};
 use super::exchange::{Body, Exchange, Verb};
 use super::head::{Headers, local_part, path_of};
 use super::judge::{Asked, Judge};
-use super::session::HttpSessionKind;
+use super::session::{HttpSessionKind, ID_BYTES};
 use super::streams::OneStream;
 use super::{HTTP_EXCHANGES, HttpFollower, HttpRequest, Step, say};
 use crate::machine::Found;
@@ -184,8 +184,13 @@ impl HttpFollower {
         let initializes = body.method.as_deref() == Some("initialize");
         if let (Some(id), false) = (headers.text("mcp-session-id"), initializes) {
             if let Some(number) = sessions.with_id(id) {
-                sessions.passed_on(request.connection, number);
+                if sessions.get(number).is_some_and(|session| session.accepted) {
+                    sessions.passed_on(request.connection, number);
+                }
                 return Some(Route::to(number));
+            }
+            if ID_BYTES < id.len() {
+                return None;
             }
             // Perhaps of a session that is older than the recording. If not, it will be refused.
             return Some(Route::to(sessions.begin(HttpSessionKind::Assigned(id.into()), at, path, false)));
@@ -222,17 +227,16 @@ fn lacking(sessions: &super::Sessions, connection: u64, path: &str) -> Option<(u
     let has_id = |number: &u64| {
         let session = sessions.get(*number);
         session.is_some_and(|session| {
-            matches!(session.kind, HttpSessionKind::Assigned(_)) && session.ended.is_none() && &*session.path == path
+            matches!(session.kind, HttpSessionKind::Assigned(_))
+                && session.accepted
+                && session.ended.is_none()
+                && &*session.path == path
         })
     };
     if let Some(number) = sessions.on_connection(connection).filter(has_id) {
         return Some((number, true));
     }
-    let mut known = sessions.iter().map(|(number, _)| number.0).filter(has_id);
-    match (known.next(), known.next()) {
-        (Some(number), None) if sessions.n_assigned() == 1 => Some((number, false)),
-        _ => None,
-    }
+    sessions.only_assigned().filter(has_id).map(|number| (number, false))
 }
 
 /// The session of 2024-11-05 whose client posts this, if it posts it to the wrong place.

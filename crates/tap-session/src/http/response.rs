@@ -162,6 +162,12 @@ impl HttpFollower {
         {
             return;
         }
+        if let Some((number, known)) = exchange.session.zip(known)
+            && known.began == exchange.opened
+        {
+            // Begun for this exchange, which was taken for one without the id of its session.
+            self.sessions.forget(number);
+        }
         let uri: Arc<str> = resolved(&exchange.local, uri).into();
         let path = path_of(&exchange.local).to_owned();
         let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, &path, true);

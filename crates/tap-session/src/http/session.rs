@@ -17,7 +17,7 @@ pub const HTTP_SESSIONS: usize = 1_000;
 const CONNECTIONS: usize = 10_000;
 
 /// Session ids that are longer than this are not followed, bytes.
-const ID_BYTES: usize = 8 * 1024;
+pub(super) const ID_BYTES: usize = 8 * 1024;
 
 /// Number of a session of an [`HttpFollower`](super::HttpFollower), in the order in which they were begun, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,7 +156,11 @@ impl Sessions {
             HttpSessionKind::Endpoint(uri) => {
                 self.by_endpoint.insert(uri.clone(), number);
             }
-            HttpSessionKind::Assigned(_) | HttpSessionKind::Unassigned => {}
+            // Also before it is accepted: what comes meanwhile with the same id is of the same session.
+            HttpSessionKind::Assigned(id) => {
+                self.by_id.insert(id.clone(), number);
+            }
+            HttpSessionKind::Unassigned => {}
         }
         let session = HttpSession {
             accepted: matches!(kind, HttpSessionKind::Endpoint(_)),
@@ -214,7 +218,12 @@ impl Sessions {
         }
         match &session.kind {
             HttpSessionKind::Assigned(id) => {
-                self.by_id.entry(id.clone()).or_insert(number);
+                let id = id.clone();
+                // An id that is given out again is that of the newer session, unless the older one goes on.
+                let known = self.with_id(&id).and_then(|known| self.get(known));
+                if !known.is_some_and(|known| known.accepted && known.ended.is_none() && known.gone.is_none()) {
+                    self.by_id.insert(id, number);
+                }
             }
             HttpSessionKind::Unassigned => {
                 self.unassigned.push_back(number);
@@ -278,8 +287,13 @@ impl Sessions {
         self.modern
     }
 
-    /// Sessions with an id that were accepted.
-    pub(super) fn n_assigned(&self) -> usize {
-        self.by_id.len()
+    /// The session with an id that was accepted, if there is but one.
+    pub(super) fn only_assigned(&self) -> Option<u64> {
+        let is_assigned = |session: &HttpSession| matches!(session.kind, HttpSessionKind::Assigned(_));
+        let mut assigned = self.all.iter().filter(|(_, session)| session.accepted && is_assigned(session));
+        match (assigned.next(), assigned.next()) {
+            (Some((number, _)), None) => Some(*number),
+            _ => None,
+        }
     }
 }

@@ -102,6 +102,50 @@ fn a_session_that_began_before_the_recording_is_followed_from_its_middle() {
 }
 
 #[test]
+fn what_goes_on_at_once_in_a_session_older_than_the_recording_is_one_session() {
+    let get = |answer: &str| {
+        format!(
+            ">>get GET /mcp\n>>get Mcp-Session-Id: old\n>>get MCP-Protocol-Version: 2025-11-25\n{}{}<<get {answer}\n",
+            ping("a", "old", 5),
+            ping("b", "old", 6)
+        )
+    };
+    let ask = "<<get\n<<get data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"ping\"}\n\
+               >>c Mcp-Session-Id: old\n>>c {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"result\":{}}\n<<c 202\n<|c\n";
+    let script = "# http\n".to_owned()
+        + &get("200\n<<get Content-Type: text/event-stream")
+        + ask
+        + &pong("b", 6)
+        + &pong("a", 5)
+        + "<|get\n";
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 3 ok"]);
+    // One of them may be refused for a reason of its own, and end before another shows that the session is known.
+    for status in ["401", "405", "503"] {
+        let script = "# http\n".to_owned() + &get(status) + "<|get\n" + &pong("b", 6) + &pong("a", 5);
+        check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 2 ok"]);
+    }
+    // A session that nobody knows is none, however often it is asked for.
+    let script = "# http\n".to_owned() + &get("404") + "<<a 404\n<<b 404\n<|a\n<|b\n<|get\n";
+    check(&script, "");
+    check_sessions(&script, &[]);
+    check_sessions(&(script + &ping("a", "old", 7) + &pong("a", 7)), &["2: Assigned(\"old\"), 0 in flight, 1 ok"]);
+}
+
+#[test]
+fn an_id_that_is_given_out_again_is_that_of_the_newer_session() {
+    let delete = ">> DELETE /mcp\n>> Mcp-Session-Id: A\n>> MCP-Protocol-Version: 2025-11-25\n<< 200\n";
+    let script = "# http\n".to_owned()
+        + &handshake("a", "A")
+        + delete
+        + &handshake("a", "A")
+        + &ping("a", "A", 7)
+        + &pong("a", 7);
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"A\"), 0 in flight, 1 ok", "2: Assigned(\"A\"), 0 in flight, 2 ok"]);
+}
+
+#[test]
 fn a_deleted_session_is_over() {
     let script =
         "# http 2025-11-25\n>>a {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n>> DELETE /mcp\n<< 200\n";
