@@ -95,6 +95,8 @@ pub(super) struct Exchange {
     pub(super) opened: At,
     /// The session that it belongs to; of a GET without an id it is not known before its first event.
     pub(super) session: Option<u64>,
+    /// Which ids live together with those of its requests: 0, or the exchange.
+    pub(super) scope: u64,
     /// The method of its message, if there is one.
     pub(super) method: Option<Arc<str>>,
     /// The requests of its body.

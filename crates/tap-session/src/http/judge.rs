@@ -18,7 +18,6 @@ use super::response::id_of;
 use super::session::{HttpSession, HttpSessionKind};
 use super::streams::Known;
 use super::{HttpRequest, head};
-use crate::follow::{Follower, Meaning};
 use crate::machine::{Found, Out};
 use crate::row::At;
 use crate::rule::{Finding, Rule, Severity, quoted};
@@ -75,10 +74,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The call that a request of an exchange still is.
-    fn waiting(&self, exchange: &Exchange, scope: u64) -> Vec<Arc<Call>> {
+    fn waiting(&self, exchange: &Exchange) -> Vec<Arc<Call>> {
         let state = self.session.state();
         let calls = exchange.requests.iter().filter_map(|(raw_id, at)| {
-            state.call(scope, Direction::ToServer, raw_id).filter(|call| call.at == *at).cloned()
+            state.call(exchange.scope, Direction::ToServer, raw_id).filter(|call| call.at == *at).cloned()
         });
         calls.collect()
     }
@@ -90,7 +89,8 @@ impl<'a> Judge<'a> {
             self.find(&rule::HTT_030, at, Side::Client, "`access_token` is in the query");
         }
         // Many clients share what the modern era has for a session.
-        let same_client = |connection| !self.session.is_modern() || connection == asked.request.connection;
+        let is_of_one = !self.session.is_modern() && !self.session.guessed;
+        let same_client = |connection| is_of_one || connection == asked.request.connection;
         if self.session.authorized.is_some_and(same_client) && !headers.has("authorization") {
             self.find_once(&rule::HTT_031, at, Side::Client, "an earlier request of the session had it");
         }
@@ -320,6 +320,9 @@ impl<'a> Judge<'a> {
         if answers && exchange.verb == Verb::Get && !exchange.resumes {
             self.find(&rule::HTT_019, at, Side::Server, "");
         }
+        if self.session.guessed {
+            return true;
+        }
         let raw_id = id_of(body.node);
         let waits = |raw_id| self.session.state().call(0, Direction::ToServer, raw_id).is_some();
         let may_come_twice = match (&raw_id, answers) {
@@ -342,7 +345,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The end of an exchange, before its requests are given up.
-    pub(super) fn ended(&mut self, exchange: &Exchange, end: HttpEnd, scope: u64, at: At, at_ns: u64) {
+    pub(super) fn ended(&mut self, exchange: &Exchange, end: HttpEnd, at: At, at_ns: u64) {
         self.left_open(exchange, at_ns);
         if exchange.verb != Verb::Post
             || exchange.is_refused()
@@ -350,13 +353,13 @@ impl<'a> Judge<'a> {
         {
             return;
         }
-        for call in self.waiting(exchange, scope) {
+        for call in self.waiting(exchange) {
             let name = call
                 .target
                 .as_deref()
                 .map_or_else(|| quoted(&call.method), |target| format!("{} {}", call.method, quoted(target)));
             let found = match (end, self.session.is_modern()) {
-                (HttpEnd::ByClient, false) if call.cancelled.is_none() => {
+                (HttpEnd::ByClient, false) if call.cancelled.is_none() && !self.session.guessed => {
                     self.find(&rule::CAN_010, at, Side::Client, name)
                 }
                 // In the modern era this is how a request is cancelled.
@@ -399,17 +402,4 @@ impl<'a> Judge<'a> {
             self.find(&rule::HTT_025, answer, Side::Server, format!("for {seconds} s after the answer"));
         }
     }
-}
-
-/// Leaves out what cannot be said of messages that may be of another session.
-pub(super) fn leave_out_guesses(follower: &mut Follower, meaning: &mut Meaning) {
-    const UNSURE: [&str; 3] = ["RPC-004", "RPC-007", "LIF-006"];
-    let state = follower.state_mut();
-    meaning.findings.retain(|finding| {
-        let sure = !UNSURE.contains(&finding.rule.id);
-        if !sure {
-            state.totals.n_findings[finding.severity as usize] -= 1;
-        }
-        sure
-    });
 }

@@ -11,7 +11,7 @@ use super::head::{Headers, local_part, path_of};
 use super::judge::{Asked, Judge};
 use super::session::{HttpSessionKind, ID_BYTES};
 use super::streams::OneStream;
-use super::{HTTP_EXCHANGES, HttpFollower, HttpRequest, Step, say};
+use super::{HTTP_EXCHANGES, HttpFollower, HttpRequest, Step, say, scope_of};
 use crate::machine::Found;
 use crate::row::At;
 use crate::rule::clipped;
@@ -76,6 +76,7 @@ impl HttpFollower {
             local: local_part(request.target).into(),
             opened: at,
             session: route.session,
+            scope: 0,
             method: body.method.as_deref().map(Arc::from),
             requests: requests.collect(),
             only_others: body.is_rpc && body.requests.is_empty(),
@@ -96,10 +97,12 @@ impl HttpFollower {
         let is_posted = verb == Verb::Post && !request.body.is_empty();
         if let Some(session) = route.session.and_then(|number| self.sessions.get_mut(number)) {
             session.n_open += 1;
+            exchange.scope = scope_of(session, step.number);
         }
+        let scope = exchange.scope;
         self.exchanges.insert(step.number, Arc::new(exchange));
         if let (Some(number), true) = (route.session, is_posted) {
-            self.message(number, Stream::ToServer, request.body.clone(), step);
+            self.message((number, scope), Stream::ToServer, &body, request.body.clone(), step);
         }
     }
 

@@ -101,7 +101,7 @@ impl HttpFollower {
         say(Some(number), session, found, step.meanings);
         let is_answer = exchange.verb == Verb::Post && exchange.is_accepted() && !exchange.requests.is_empty();
         if body.is_rpc || (is_answer && exchange.is_json) {
-            self.message(number, Stream::ToClient, bytes.clone(), step);
+            self.message((number, exchange.scope), Stream::ToClient, &body, bytes.clone(), step);
         }
     }
 
@@ -191,6 +191,7 @@ impl HttpFollower {
                 number
             });
             exchange.session = Some(number);
+            exchange.scope = self.sessions.get(number).map_or(0, |session| scope_of(session, step.number));
         }
         let Some(number) = exchange.session else {
             return;
@@ -201,7 +202,7 @@ impl HttpFollower {
             return;
         };
         let mut is_new = true;
-        if let (Some(id), false) = (&event.id, session.is_modern()) {
+        if let (Some(id), false) = (&event.id, session.is_modern() || session.guessed) {
             let known = session.streams.event(id, &data, at, step.number);
             match known {
                 Known::Again(sent) if !sent.is_empty => {
@@ -227,7 +228,7 @@ impl HttpFollower {
         say(Some(number), session, std::mem::take(found), step.meanings);
         let for_client = event.name() == b"message" || body.is_rpc;
         if is_message && is_new && for_client {
-            self.message(number, Stream::ToClient, data.clone(), step);
+            self.message((number, exchange.scope), Stream::ToClient, &body, data.clone(), step);
         }
     }
 
@@ -241,9 +242,8 @@ impl HttpFollower {
         else {
             return;
         };
-        let scope = scope_of(session, step.number);
         let mut found = Found::default();
-        Judge::new(session, &mut found).ended(&exchange, end, scope, at, step.moment.at_ns);
+        Judge::new(session, &mut found).ended(&exchange, end, at, step.moment.at_ns);
         if let (Some(id), Some(retry_ms), true) =
             (&exchange.stream.last_event_id, exchange.stream.retry_ms, end != HttpEnd::ByClient)
         {
@@ -251,10 +251,10 @@ impl HttpFollower {
         }
         for (raw_id, asked_at) in &exchange.requests {
             if exchange.is_refused() {
-                session.follower.refuse(scope, raw_id, *asked_at);
-            } else if session.is_modern() {
+                session.follower.refuse(exchange.scope, raw_id, *asked_at);
+            } else if exchange.scope != 0 {
                 let by = if end == HttpEnd::ByClient { Side::Client } else { Side::Server };
-                session.follower.drop_call(scope, raw_id, *asked_at, at, by);
+                session.follower.drop_call(exchange.scope, raw_id, *asked_at, at, by);
             }
         }
         say(Some(number), session, found, step.meanings);

@@ -57,7 +57,7 @@ pub struct HttpSession {
     pub(super) accepted: bool,
     /// The connection on which a request with credentials was accepted last.
     pub(super) authorized: Option<u64>,
-    /// More than one session without an id is open, so that messages may be taken for those of the wrong one.
+    /// Messages that belong to another session without an id may be taken for messages of this one.
     pub(super) guessed: bool,
     pub(super) streams: Streams,
     pub(super) follower: Follower,
@@ -164,7 +164,6 @@ impl Sessions {
         }
         let session = HttpSession {
             accepted: matches!(kind, HttpSessionKind::Endpoint(_)),
-            kind,
             began,
             ended: None,
             gone: None,
@@ -172,7 +171,9 @@ impl Sessions {
             n_open: 0,
             path: path.into(),
             authorized: None,
-            guessed: false,
+            // Without id and beginning it stands for all clients who were there before the recording.
+            guessed: kind == HttpSessionKind::Unassigned && !whole,
+            kind,
             streams: Streams::default(),
             follower,
         };
@@ -231,9 +232,11 @@ impl Sessions {
                     return;
                 }
                 for number in &self.unassigned {
-                    if let Some(session) = self.all.get_mut(number).map(Arc::make_mut) {
+                    if let Some(session) = self.all.get_mut(number).filter(|session| !session.guessed) {
+                        let session = Arc::make_mut(session);
                         session.guessed = true;
                         session.follower.state_mut().whole = false;
+                        super::guessed::forget_revision(&mut session.follower);
                     }
                 }
             }

@@ -59,6 +59,71 @@ fn sessions_without_ids_are_told_apart_by_connections() {
     check_sessions(&script, &["1: Unassigned, 0 in flight, 2 ok", "2: Unassigned, 0 in flight, 3 ok"]);
 }
 
+/// Two clients of a server that gives no ids, both of which have shaken hands, the first with an older revision.
+fn two_without_ids() -> String {
+    "# http\n".to_owned() + &handshake("a", "").replace("2025-11-25", "2025-06-18") + &handshake("b", "")
+}
+
+#[test]
+fn clients_without_session_ids_may_do_the_same_at_the_same_time() {
+    // All on connections that nobody has seen before.
+    let request = |label: &str, revision: &str, body: &str| {
+        format!(">>{label} MCP-Protocol-Version: {revision}\n>>{label} {{\"jsonrpc\":\"2.0\",{body}}}\n")
+    };
+    let list = |label: &str, revision: &str| request(label, revision, r#""id":1,"method":"tools/list""#);
+    let listed = |label: &str| {
+        format!(
+            "<<{label} id: 1\n<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"tools\":[]}}}}\n<|{label}\n"
+        )
+    };
+    let ask = |label: &str| format!("<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}}\n");
+    let answer =
+        |label: &str| request(label, "2025-06-18", r#""id":0,"result":{}"#) + &format!("<<{label} 202\n<|{label}\n");
+    let cancel = |label: &str, id: u64| {
+        let body = format!(r#""method":"notifications/cancelled","params":{{"requestId":{id}}}"#);
+        request(label, "2025-06-18", &body) + &format!("<<{label} 202\n<|{label}\n")
+    };
+    for (rest, expected) in [
+        (list("c", "2025-06-18") + &list("d", "2025-11-25") + &listed("d") + &listed("c"), ""),
+        (
+            list("c", "2025-11-25")
+                + &list("d", "2025-06-18")
+                + &ask("d")
+                + &ask("c")
+                + &answer("e")
+                + &answer("f")
+                + &listed("c")
+                + &listed("d"),
+            "",
+        ),
+        (list("c", "2025-06-18") + &listed("c") + &list("d", "2025-06-18") + &cancel("e", 1) + ">|d\n", ""),
+        (list("c", "2025-06-18") + "<<c data:\n>|c\n" + &list("c", "2025-06-18") + &listed("c"), ""),
+        // A request and its answer are in one exchange: that is certain.
+        (
+            list("c", "2025-06-18") + "<<c data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}\n<|c\n",
+            "17 RPC-017 error by server:",
+        ),
+    ] {
+        let script = two_without_ids() + &rest;
+        check(&script, expected);
+        let player = play(&script);
+        assert!(player.follower.states().all(|(_, state)| state.n_in_flight() == 0), "{rest}");
+    }
+    // What was asked before the second client came is answered in its own exchange as well.
+    let script = "# http\n".to_owned() + &handshake("a", "") + &ping("a", "", 1) + &handshake("b", "") + &pong("a", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Unassigned, 0 in flight, 2 ok", "2: Unassigned, 0 in flight, 1 ok"]);
+}
+
+#[test]
+fn clients_without_session_ids_that_were_there_before_the_recording_may_be_several() {
+    let accepted = "<<a 200\n<<a Content-Type: application/json\n";
+    let both = ping("a", "", 1) + accepted + &ping("b", "", 1) + &pong("b", 1) + &pong("a", 1);
+    let script = "# http\n".to_owned() + &both + &ping("c", "", 1) + &pong("c", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Unassigned, 0 in flight, 3 ok"]);
+}
+
 #[test]
 fn what_is_refused_leaves_no_trace_in_a_session() {
     let request = |status: &str| {
