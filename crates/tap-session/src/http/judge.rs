@@ -144,7 +144,7 @@ impl<'a> Judge<'a> {
     /// A message for an endpoint that went somewhere else.
     pub(super) fn posted_elsewhere(&mut self, asked: &Asked<'_, '_>, uri: &str) {
         let revisions = Revisions::only(Revision::V2024_11_05);
-        let path = |target: &str| quoted(head::path_of(target));
+        let path = |target: &str| quoted(&head::shown_path(target));
         let detail = format!("posted to {}, and the endpoint is {}", path(asked.request.target), path(uri));
         self.out.find_at(&rule::SSE_002, revisions, asked.at, Side::Client, detail);
     }
@@ -253,11 +253,11 @@ impl<'a> Judge<'a> {
         if !exchange.is_accepted() {
             return;
         }
-        let is_visible = |byte: &u8| (0x21..=0x7e).contains(byte);
-        if let Some(id) = headers.get("mcp-session-id")
-            && !id.iter().all(is_visible)
-        {
-            self.find_once(&rule::HTT_012, at, Side::Server, quoted(&String::from_utf8_lossy(id)));
+        // Whoever knows an id can use the session: no more of it is told than what is wrong.
+        let wrong =
+            headers.get("mcp-session-id").into_iter().flatten().zip(1_u64..).find(|(byte, _)| !byte.is_ascii_graphic());
+        if let Some((byte, position)) = wrong {
+            self.find_once(&rule::HTT_012, at, Side::Server, format!("byte 0x{byte:02X} at position {position}"));
         }
         if exchange.verb == Verb::Get && !exchange.is_sse {
             let named = headers.media_type().map_or_else(|| "no type".into(), quoted);

@@ -125,6 +125,25 @@ fn clients_without_session_ids_that_were_there_before_the_recording_may_be_sever
 }
 
 #[test]
+fn a_session_id_is_not_told() {
+    for (id, expected) in [
+        ("my secret id", "2 HTT-012 error by server: byte 0x20 at position 3"),
+        ("secret\u{e9}", "2 HTT-012 error by server: byte 0xC3 at position 7"),
+        ("secret\u{7f}", "2 HTT-012 error by server: byte 0x7F at position 7"),
+        ("~!secret", ""),
+    ] {
+        check(&("# http\n".to_owned() + &handshake("a", id)), expected);
+    }
+    let endpoint = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    check(
+        &format!(
+            "# http\n>>sse GET /sse\n<<sse event: endpoint\n<<sse data: /{endpoint}/m?s=1\n>> POST /m\n>> {INITIALIZE}\n<< 404\n"
+        ),
+        "4 SSE-002 error by client: posted to `/m`, and the endpoint is `/…/m`",
+    );
+}
+
+#[test]
 fn what_is_refused_leaves_no_trace_in_a_session() {
     let request = |status: &str| {
         format!(
