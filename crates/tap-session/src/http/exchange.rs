@@ -90,14 +90,14 @@ impl<'a> Body<'a> {
 pub(super) struct Exchange {
     pub(super) verb: Verb,
     pub(super) connection: u64,
-    /// Path and query.
-    pub(super) local: Arc<str>,
+    /// Where it was sent, without the query.
+    pub(super) path: Arc<str>,
     pub(super) opened: At,
     /// The session that it belongs to; of a GET without an id it is not known before its first event.
     pub(super) session: Option<u64>,
     /// Which ids live together with those of its requests: 0, or the exchange.
     pub(super) scope: u64,
-    /// The method of its message, if there is one.
+    /// The method of its message, if there is one; cut where it is longer than any that there is.
     pub(super) method: Option<Arc<str>>,
     /// The requests of its body.
     pub(super) requests: Vec<(RawId, At)>,

@@ -16,7 +16,7 @@ use super::exchange::{Body, Exchange, Verb};
 use super::head::{Acceptance, Headers, has_token_in_query};
 use super::response::id_of;
 use super::session::{HttpSession, HttpSessionKind};
-use super::streams::Known;
+use super::streams::{EventId, Known};
 use super::{HttpRequest, head};
 use crate::machine::{Found, Out};
 use crate::row::At;
@@ -164,7 +164,7 @@ impl<'a> Judge<'a> {
         }
         if exchange.resumes
             && let Some(id) = headers.get("last-event-id")
-            && let Some((ended, retry_ms, waited_ms)) = self.session.streams.resumed(id, asked.at_ns)
+            && let Some((ended, retry_ms, waited_ms)) = self.session.streams.resumed(EventId::of(id), asked.at_ns)
             && waited_ms.saturating_add(EARLY_MS) < retry_ms
         {
             let detail = format!("came again after {waited_ms} ms, and `retry` says {retry_ms}");

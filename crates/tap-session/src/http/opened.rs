@@ -19,6 +19,12 @@ use crate::rule::clipped;
 /// Paths at which there was MCP that are remembered.
 const PATHS: usize = 1_000;
 
+/// How much of a path is looked at, bytes.
+const PATH_BYTES: usize = 2 * 1024;
+
+/// How much of a method is kept, bytes.
+const METHOD_BYTES: usize = 200;
+
 /// The session that an exchange belongs to.
 struct Route {
     /// `None` when that is not known before the first event.
@@ -57,27 +63,27 @@ impl HttpFollower {
             return;
         };
         let body = Body::of(&request.body);
-        let path = path_of(request.target);
-        if HTTP_EXCHANGES <= self.exchanges.len() || !self.is_mcp(verb, request, path, &body) {
+        let path: Arc<str> = clipped(path_of(request.target), PATH_BYTES).into();
+        if HTTP_EXCHANGES <= self.exchanges.len() || !self.is_mcp(verb, request, &path, &body) {
             return;
         }
         let at = step.moment.at();
-        let Some(route) = self.route(verb, request, path, &body, at) else {
+        let Some(route) = self.route(verb, request, &path, &body, at) else {
             return;
         };
-        if self.paths.len() < PATHS && !self.paths.contains(path) {
-            self.paths.insert(path.into());
+        if self.paths.len() < PATHS && !self.paths.contains(&path) {
+            self.paths.insert(path.clone());
         }
         let requests = body.requests.iter().map(|(raw_id, member)| (raw_id.clone(), At { member: *member, ..at }));
         let headers = request.headers;
         let mut exchange = Exchange {
             verb,
             connection: request.connection,
-            local: local_part(request.target).into(),
+            path,
             opened: at,
             session: route.session,
             scope: 0,
-            method: body.method.as_deref().map(Arc::from),
+            method: body.method.as_deref().map(|method| clipped(method, METHOD_BYTES).into()),
             requests: requests.collect(),
             only_others: body.is_rpc && body.requests.is_empty(),
             resumes: verb == Verb::Get && headers.has("last-event-id"),
@@ -158,7 +164,14 @@ impl HttpFollower {
         }
     }
 
-    fn route(&mut self, verb: Verb, request: &HttpRequest<'_>, path: &str, body: &Body<'_>, at: At) -> Option<Route> {
+    fn route(
+        &mut self,
+        verb: Verb,
+        request: &HttpRequest<'_>,
+        path: &Arc<str>,
+        body: &Body<'_>,
+        at: At,
+    ) -> Option<Route> {
         let headers = request.headers;
         let sessions = &mut self.sessions;
         // A path is shared by both eras, and so is a GET or DELETE that names no revision.
@@ -168,7 +181,7 @@ impl HttpFollower {
         };
         if modern {
             let number = sessions.modern();
-            let number = number.unwrap_or_else(|| sessions.begin(HttpSessionKind::Modern, at, path, true));
+            let number = number.unwrap_or_else(|| sessions.begin(HttpSessionKind::Modern, at, path.clone(), true));
             if let Some(session) = sessions.get_mut(number)
                 && session.state().revision_text.is_none()
             {
@@ -196,18 +209,18 @@ impl HttpFollower {
                 return None;
             }
             // Perhaps of a session that is older than the recording. If not, it will be refused.
-            return Some(Route::to(sessions.begin(HttpSessionKind::Assigned(id.into()), at, path, false)));
+            return Some(Route::to(sessions.begin(HttpSessionKind::Assigned(id.into()), at, path.clone(), false)));
         }
         match verb {
             Verb::Get => {
                 let lacks_id_of = lacking(sessions, request.connection, path);
                 // Such a GET is how a stream of 2024-11-05 begins, of which nothing is known before its first event.
-                let session = lacks_id_of.map(|_| sessions.begin(HttpSessionKind::Unassigned, at, path, false));
+                let session = lacks_id_of.map(|_| sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), false));
                 Some(Route { session, lacks_id_of, misses_endpoint_of: None })
             }
             Verb::Delete => None,
             Verb::Post if initializes => {
-                let number = sessions.begin(HttpSessionKind::Unassigned, at, path, true);
+                let number = sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), true);
                 sessions.passed_on(request.connection, number);
                 let misses_endpoint_of = missing_endpoint(sessions, path, true);
                 Some(Route { misses_endpoint_of, ..Route::to(number) })
@@ -218,7 +231,7 @@ impl HttpFollower {
                 }
                 let lacks_id_of = lacking(sessions, request.connection, path);
                 let misses_endpoint_of = missing_endpoint(sessions, path, false).filter(|_| body.is_rpc);
-                let session = sessions.begin(HttpSessionKind::Unassigned, at, path, false);
+                let session = sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), false);
                 Some(Route { session: Some(session), lacks_id_of, misses_endpoint_of })
             }
         }

@@ -8,10 +8,10 @@ use tap_jsonrpc::{Node, SseEvent};
 use tap_protocol::Side;
 
 use super::exchange::{Body, Exchange, Verb};
-use super::head::{Headers, path_of, resolved};
+use super::head::{Headers, resolved};
 use super::judge::{Answered, Judge};
 use super::session::{Gone, HttpSession, HttpSessionKind};
-use super::streams::Known;
+use super::streams::{EventId, Known};
 use super::{HttpEnd, HttpFollower, Step, say, scope_of};
 use crate::machine::{Found, Link, LinkKind};
 use crate::row::At;
@@ -34,7 +34,7 @@ impl HttpFollower {
             let known = || {
                 let number = self.sessions.without_id(exchange.connection)?;
                 let session = self.sessions.get(number)?;
-                (&*session.path == path_of(&exchange.local)).then_some(number)
+                (session.path == exchange.path).then_some(number)
             };
             exchange.session = exchange.session.or_else(known);
         }
@@ -136,7 +136,7 @@ impl HttpFollower {
         this.stream.n_events += u64::from(event.data.is_some());
         this.stream.retry_ms = event.retry_ms.or(this.stream.retry_ms);
         if let Some(id) = &event.id {
-            this.stream.last_event_id = Some(id.clone());
+            this.stream.last_event_id = Some(EventId::of(id));
         }
         let data = event.data.clone().unwrap_or_default();
         let mut found = Found::default();
@@ -168,9 +168,9 @@ impl HttpFollower {
             // Begun for this exchange, which was taken for one without the id of its session.
             self.sessions.forget(number);
         }
-        let uri: Arc<str> = resolved(&exchange.local, uri).into();
-        let path = path_of(&exchange.local).to_owned();
-        let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, &path, true);
+        let uri: Arc<str> = resolved(&exchange.path, uri).into();
+        let path = exchange.path.clone();
+        let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, path, true);
         exchange.session = Some(number);
         let Some(session) = self.sessions.get_mut(number) else {
             return;
@@ -185,8 +185,8 @@ impl HttpFollower {
         let at = step.moment.at();
         if exchange.session.is_none() && body.is_rpc {
             let number = self.sessions.without_id(exchange.connection).unwrap_or_else(|| {
-                let path = path_of(&exchange.local).to_owned();
-                let number = self.sessions.begin(HttpSessionKind::Unassigned, exchange.opened, &path, false);
+                let path = exchange.path.clone();
+                let number = self.sessions.begin(HttpSessionKind::Unassigned, exchange.opened, path, false);
                 self.sessions.accept(number, None);
                 number
             });
@@ -203,7 +203,7 @@ impl HttpFollower {
         };
         let mut is_new = true;
         if let (Some(id), false) = (&event.id, session.is_modern() || session.guessed) {
-            let known = session.streams.event(id, &data, at, step.number);
+            let known = session.streams.event(EventId::of(id), &data, at, step.number);
             match known {
                 Known::Again(sent) if !sent.is_empty => {
                     is_new = false;
@@ -245,9 +245,9 @@ impl HttpFollower {
         let mut found = Found::default();
         Judge::new(session, &mut found).ended(&exchange, end, at, step.moment.at_ns);
         if let (Some(id), Some(retry_ms), true) =
-            (&exchange.stream.last_event_id, exchange.stream.retry_ms, end != HttpEnd::ByClient)
+            (exchange.stream.last_event_id, exchange.stream.retry_ms, end != HttpEnd::ByClient)
         {
-            session.streams.stream_ended(id.clone(), retry_ms, step.moment.at_ns, at);
+            session.streams.stream_ended(id, retry_ms, step.moment.at_ns, at);
         }
         for (raw_id, asked_at) in &exchange.requests {
             if exchange.is_refused() {

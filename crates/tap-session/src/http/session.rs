@@ -138,7 +138,7 @@ impl Sessions {
     }
 
     /// Begins a session. Unless it has an endpoint, it is not shown until it is accepted.
-    pub(super) fn begin(&mut self, kind: HttpSessionKind, began: At, path: &str, whole: bool) -> u64 {
+    pub(super) fn begin(&mut self, kind: HttpSessionKind, began: At, path: Arc<str>, whole: bool) -> u64 {
         if HTTP_SESSIONS <= self.all.len() {
             self.forget_one();
         }
@@ -169,7 +169,7 @@ impl Sessions {
             gone: None,
             get_not_found: None,
             n_open: 0,
-            path: path.into(),
+            path,
             authorized: None,
             // Without id and beginning it stands for all clients who were there before the recording.
             guessed: kind == HttpSessionKind::Unassigned && !whole,
