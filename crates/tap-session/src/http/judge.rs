@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tap_frame::Direction;
 use tap_jsonrpc::SseEvent;
-use tap_protocol::{Revision, Revisions, Side};
+use tap_protocol::{Revision, Revisions, Side, meta};
 
 use super::HttpEnd;
 use super::exchange::{Body, Exchange, Verb};
@@ -21,6 +21,7 @@ use super::{HttpRequest, head};
 use crate::machine::{Found, Out};
 use crate::row::At;
 use crate::rule::{Finding, Rule, Severity, quoted};
+use crate::rules::progress::SRV_001;
 use crate::rules::{framing, http as rule, http_modern};
 use crate::state::Call;
 
@@ -29,6 +30,9 @@ const CROSSING_NS: u64 = 2_000_000_000;
 
 /// How long a stream may stay open after the last answer on it, nanoseconds.
 const CLOSING_NS: u64 = 5_000_000_000;
+
+/// Requests in flight among which one of the client is looked for.
+const SEARCHED_CALLS: usize = 1_000;
 
 /// By how much a clock may be early when it waits for a stream to be resumed, milliseconds.
 const EARLY_MS: u64 = 20;
@@ -320,6 +324,7 @@ impl<'a> Judge<'a> {
         if answers && exchange.verb == Verb::Get && !exchange.resumes {
             self.find(&rule::HTT_019, at, Side::Server, "");
         }
+        self.asked_outside(exchange, body, at);
         if self.session.guessed {
             return true;
         }
@@ -342,6 +347,22 @@ impl<'a> Judge<'a> {
             finding.others.push(before.at);
         }
         false
+    }
+
+    /// A request of the server that only makes sense while it works on one of the client's, on a stream that is of none.
+    /// Where nothing of the client is in flight the machine says so already.
+    fn asked_outside(&mut self, exchange: &Exchange, body: &Body<'_>, at: At) {
+        let method = body.method.as_deref().unwrap_or_default();
+        let nested = matches!(method, "sampling/createMessage" | "elicitation/create" | "roots/list");
+        if !nested || body.requests.is_empty() || exchange.verb != Verb::Get || exchange.resumes {
+            return;
+        }
+        let of_a_task = body.params.is_some_and(|params| params.at(&["_meta", meta::RELATED_TASK]).is_some());
+        let in_flight = self.session.state().in_flight.keys();
+        let client_waits = in_flight.take(SEARCHED_CALLS).any(|(_, direction, _)| *direction == Direction::ToServer);
+        if client_waits && !of_a_task {
+            self.find(&SRV_001, at, Side::Server, format!("{} on the stream of a GET", quoted(method)));
+        }
     }
 
     /// The end of an exchange, before its requests are given up.

@@ -125,6 +125,32 @@ fn clients_without_session_ids_that_were_there_before_the_recording_may_be_sever
 }
 
 #[test]
+fn a_server_asks_on_the_stream_of_the_request_that_it_works_on() {
+    let call = ">>a {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}\n";
+    let done = "<<a data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n<|a\n";
+    let ask = |label: &str, params: &str| {
+        format!(
+            "<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"{params}}}\n>> {{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{{\"roots\":[]}}}}\n"
+        )
+    };
+    let task = r#","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}}}"#;
+    let get = ">>get GET /mcp\n";
+    let resume = ">>get GET /mcp\n>>get Last-Event-ID: 1\n";
+    for (script, expected) in [
+        (
+            format!("{get}{call}{}{done}", ask("get", "")),
+            "9 SRV-001 warning by server: `roots/list` on the stream of a GET",
+        ),
+        (format!("{get}{}{call}{done}", ask("get", "")), "8 SRV-001 warning by server: `roots/list`"),
+        (format!("{get}{call}{}{done}", ask("a", "")), ""),
+        (format!("{get}{call}{}{done}", ask("get", task)), ""),
+        (format!("{resume}{call}{}{done}", ask("get", "")), ""),
+    ] {
+        check(&format!("# http 2025-11-25\n{script}"), expected);
+    }
+}
+
+#[test]
 fn a_session_id_is_not_told() {
     for (id, expected) in [
         ("my secret id", "2 HTT-012 error by server: byte 0x20 at position 3"),
