@@ -9,6 +9,7 @@
 
 mod annotations;
 mod exchange;
+mod guessed;
 mod head;
 mod judge;
 mod mirror;
@@ -30,7 +31,7 @@ use crate::row::At;
 use crate::state::SessionState;
 
 use annotations::Annotations;
-use exchange::Exchange;
+use exchange::{Body, Exchange};
 use session::Sessions;
 
 pub use head::Headers;
@@ -114,8 +115,10 @@ pub struct HttpMeaning {
 /// Follows all exchanges with one server.
 ///
 /// Legacy sessions are told apart by `Mcp-Session-Id`, those of HTTP+SSE by the path that is posted to; the modern era
-/// has one session for the server, in which ids are matched within one exchange. Exchanges that are not MCP, such as those
-/// of OAuth, are passed over.
+/// has one session for the server, in which ids are matched within one exchange. Where a legacy server gives no ids to
+/// more than one client, it is guessed whose messages are whose: then ids are matched within one exchange there too,
+/// [no revision](SessionState::revision) is taken for certain, and nothing is judged by what was said in other exchanges.
+/// Exchanges that are not MCP, such as those of OAuth, are passed over.
 ///
 /// A clone costs next to nothing.
 #[derive(Debug, Clone, Default)]
@@ -176,14 +179,14 @@ impl HttpFollower {
     /// Says that nothing will follow: what is missing is missing now.
     pub fn finish(&mut self, meanings: &mut Vec<HttpMeaning>) {
         let at_ns = self.at_ns;
-        for (number, exchange) in &self.exchanges {
+        for exchange in self.exchanges.values() {
             let Some(session) = exchange.session.and_then(|number| self.sessions.get_mut(number)) else {
                 continue;
             };
             let mut found = Found::default();
             judge::Judge::new(session, &mut found).left_open(exchange, at_ns);
             for (raw_id, at) in exchange.requests.iter().filter(|_| exchange.is_refused()) {
-                session.follower.refuse(scope_of(session, *number), raw_id, *at);
+                session.follower.refuse(exchange.scope, raw_id, *at);
             }
             say(exchange.session, session, found, meanings);
         }
@@ -198,18 +201,25 @@ impl HttpFollower {
         }
     }
 
-    /// Feeds a message to the follower of its session.
-    fn message(&mut self, session: u64, stream: Stream, bytes: Bytes, step: &mut Step<'_>) {
+    /// Feeds a message to the follower of its session. `scope` is that of its exchange.
+    fn message(
+        &mut self,
+        (session, scope): (u64, u64),
+        stream: Stream,
+        body: &Body<'_>,
+        bytes: Bytes,
+        step: &mut Step<'_>,
+    ) {
         let Some(this) = self.sessions.get_mut(session) else {
             return;
         };
+        let scope = if this.guessed { guessed::scope_of_message(this.state(), scope, stream, body) } else { scope };
         let HttpMoment { seq, wall_ns, at_ns } = step.moment;
         let frame = Frame { seq, wall_ns, at_ns, stream, origin: Origin::Wire, bytes };
         let mut meaning = Meaning::default();
-        let scope = scope_of(this, step.number);
         this.follower.follow_in(scope, &frame, step.lens, &mut meaning);
         if this.guessed {
-            judge::leave_out_guesses(&mut this.follower, &mut meaning);
+            guessed::leave_out(&mut this.follower, &mut meaning);
         }
         push(session, meaning, step.meanings);
     }
@@ -224,9 +234,9 @@ struct Step<'a> {
     meanings: &'a mut Vec<HttpMeaning>,
 }
 
-/// Which ids live together with those of an exchange.
+/// Which ids live together with those that an exchange asks with, from its beginning to its end.
 fn scope_of(session: &HttpSession, exchange: u64) -> u64 {
-    if session.is_modern() { exchange } else { 0 }
+    if session.is_modern() || session.guessed { exchange } else { 0 }
 }
 
 /// Gives out what was found, and counts it as the session's.

@@ -17,6 +17,12 @@ const TOOLS: usize = 10_000;
 /// How deep a schema is looked into. A value is walked over once for each container around it.
 const DEPTH: usize = 32;
 
+/// Annotations of all tools together that are remembered.
+const ANNOTATIONS: usize = 20_000;
+
+/// Keys on the way to a parameter, and the name of its header, are remembered up to this length together, bytes.
+const ANNOTATION_BYTES: usize = 1_024;
+
 /// Annotations of one tool that are remembered, and problems that are told.
 const OF_ONE_TOOL: usize = 100;
 
@@ -57,6 +63,7 @@ struct Known {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Annotations {
     tools: HashMap<String, Known>,
+    n_annotations: usize,
 }
 
 impl Annotations {
@@ -93,15 +100,21 @@ impl Annotations {
     }
 
     fn remember(&mut self, name: &str, annotations: Arc<[Annotation]>, at_ns: u64) {
-        let is_full = TOOLS <= self.tools.len();
-        match self.tools.get_mut(name) {
-            Some(known) if known.annotations == annotations => {}
-            Some(known) => *known = Known { annotations, changed_ns: Some(at_ns) },
-            None if annotations.is_empty() || is_full => {}
-            None => {
-                self.tools.insert(name.to_owned(), Known { annotations, changed_ns: None });
-            }
+        let known = self.tools.get(name);
+        let (is_new, n_before) = (known.is_none(), known.map_or(0, |known| known.annotations.len()));
+        if known.map_or(annotations.is_empty(), |known| known.annotations == annotations) {
+            return;
         }
+        let n_others = self.n_annotations - n_before;
+        let too_many = ANNOTATIONS < n_others + annotations.len() || ANNOTATION_BYTES < name.len();
+        if is_new && (too_many || TOOLS <= self.tools.len()) {
+            return;
+        }
+        // Of what is too much nothing is known, which is judged by nothing.
+        let annotations = if too_many { Arc::from([]) } else { annotations };
+        self.n_annotations = n_others + annotations.len();
+        let changed_ns = (!is_new).then_some(at_ns);
+        self.tools.insert(name.to_owned(), Known { annotations, changed_ns });
     }
 }
 
@@ -157,7 +170,9 @@ impl Found {
         } else if self.annotations.iter().any(|other| other.header.eq_ignore_ascii_case(&name)) {
             "another parameter has the same"
         } else {
-            self.annotations.push(Annotation { path: path.to_vec(), header: name.into_owned() });
+            if path.iter().map(String::len).sum::<usize>() + name.len() <= ANNOTATION_BYTES {
+                self.annotations.push(Annotation { path: path.to_vec(), header: name.into_owned() });
+            }
             return;
         };
         self.problems.push(format!("{} at {}: {why}", quoted(&name), quoted(&path.join("."))));
@@ -234,6 +249,30 @@ mod tests {
         assert_eq!(annotations.of("t", 11), None);
         assert_eq!(annotations.of("t", 11 + UNKNOWN_NS).unwrap().len(), 0);
         assert_eq!(annotations.of("u", 5), None);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_limits_say() {
+        let property = |name: &str| format!(r#""{name}":{{"type":"string","x-mcp-header":"{name}"}}"#);
+        let tool = |name: &str, properties: &str| {
+            let tool =
+                format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","properties":{{{properties}}}}}}}"#);
+            format!(r#"{{"tools":[{tool}]}}"#)
+        };
+        let many = (0..OF_ONE_TOOL).map(|n| property(&format!("p{n}"))).collect::<Vec<_>>().join(",");
+        let mut annotations = Annotations::default();
+        // Twice, since what is listed again is kept once.
+        for round in 0..2 {
+            for n in 0..ANNOTATIONS / OF_ONE_TOOL + 5 {
+                annotations.listed(Node::new(tool(&format!("t{n}"), &many).as_bytes()), round);
+            }
+        }
+        assert_eq!(annotations.n_annotations, ANNOTATIONS);
+        annotations.listed(Node::new(tool("t0", &property("a")).as_bytes()), 5);
+        assert_eq!(annotations.n_annotations, ANNOTATIONS - OF_ONE_TOOL + 1);
+        let mut annotations = Annotations::default();
+        annotations.listed(Node::new(tool("t", &property(&"a".repeat(ANNOTATION_BYTES))).as_bytes()), 0);
+        assert_eq!(annotations, Annotations::default());
     }
 
     #[test]

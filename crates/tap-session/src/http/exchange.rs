@@ -90,12 +90,14 @@ impl<'a> Body<'a> {
 pub(super) struct Exchange {
     pub(super) verb: Verb,
     pub(super) connection: u64,
-    /// Path and query.
-    pub(super) local: Arc<str>,
+    /// Where it was sent, without the query.
+    pub(super) path: Arc<str>,
     pub(super) opened: At,
     /// The session that it belongs to; of a GET without an id it is not known before its first event.
     pub(super) session: Option<u64>,
-    /// The method of its message, if there is one.
+    /// Which ids live together with those of its requests: 0, or the exchange.
+    pub(super) scope: u64,
+    /// The method of its message, if there is one; cut where it is longer than any that there is.
     pub(super) method: Option<Arc<str>>,
     /// The requests of its body.
     pub(super) requests: Vec<(RawId, At)>,
@@ -105,6 +107,8 @@ pub(super) struct Exchange {
     pub(super) resumes: bool,
     pub(super) foreign_origin: bool,
     pub(super) has_credentials: bool,
+    /// Its session's id was answered with 404 before, there.
+    pub(super) after_gone: Option<At>,
     /// What its headers say otherwise than its body.
     pub(super) mismatch: Option<Mismatch>,
     /// It lacks what each modern request must say of itself.

@@ -2,6 +2,9 @@
 
 use tap_protocol::{Era, Revision};
 
+/// A part of a path that is as long as this may be an id.
+const ID_BYTES: usize = 16;
+
 /// Header fields in the order in which they came, with those that share a name. Names in any case.
 ///
 /// A view: nothing of a head is kept, credentials least of all.
@@ -128,6 +131,13 @@ pub(super) fn path_of(target: &str) -> &str {
     target.split(['?', '#']).next().unwrap_or(target)
 }
 
+/// A path as it stands in a detail: parts that are as long as the ids of sessions are left out, since whoever knows such an
+/// id can use the session.
+pub(super) fn shown_path(target: &str) -> String {
+    let parts = path_of(target).split('/').map(|part| if ID_BYTES <= part.len() { "…" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
 /// Path and query of a target or URI.
 pub(super) fn local_part(target: &str) -> &str {
     match target.split_once("://") {
@@ -199,6 +209,18 @@ mod tests {
             ("", "", "/"),
         ] {
             assert_eq!(resolved(base, uri), expected, "{uri} at {base}");
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_without_what_may_be_an_id() {
+        for (target, expected) in [
+            ("/message?sessionId=secret", "/message"),
+            ("http://host/sse/messages", "/sse/messages"),
+            ("/messages/0f8fad5b-d9cb-469f-a165-70867728950e/", "/messages/…/"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_path(target), expected, "{target}");
         }
     }
 

@@ -9,19 +9,19 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tap_frame::Direction;
 use tap_jsonrpc::SseEvent;
-use tap_protocol::{Revision, Revisions, Side};
+use tap_protocol::{Revision, Revisions, Side, meta};
 
 use super::HttpEnd;
 use super::exchange::{Body, Exchange, Verb};
 use super::head::{Acceptance, Headers, has_token_in_query};
 use super::response::id_of;
 use super::session::{HttpSession, HttpSessionKind};
-use super::streams::Known;
+use super::streams::{EventId, Known};
 use super::{HttpRequest, head};
-use crate::follow::{Follower, Meaning};
 use crate::machine::{Found, Out};
 use crate::row::At;
 use crate::rule::{Finding, Rule, Severity, quoted};
+use crate::rules::progress::SRV_001;
 use crate::rules::{framing, http as rule, http_modern};
 use crate::state::Call;
 
@@ -30,6 +30,9 @@ const CROSSING_NS: u64 = 2_000_000_000;
 
 /// How long a stream may stay open after the last answer on it, nanoseconds.
 const CLOSING_NS: u64 = 5_000_000_000;
+
+/// Requests in flight among which one of the client is looked for.
+const SEARCHED_CALLS: usize = 1_000;
 
 /// By how much a clock may be early when it waits for a stream to be resumed, milliseconds.
 const EARLY_MS: u64 = 20;
@@ -75,10 +78,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The call that a request of an exchange still is.
-    fn waiting(&self, exchange: &Exchange, scope: u64) -> Vec<Arc<Call>> {
+    fn waiting(&self, exchange: &Exchange) -> Vec<Arc<Call>> {
         let state = self.session.state();
         let calls = exchange.requests.iter().filter_map(|(raw_id, at)| {
-            state.call(scope, Direction::ToServer, raw_id).filter(|call| call.at == *at).cloned()
+            state.call(exchange.scope, Direction::ToServer, raw_id).filter(|call| call.at == *at).cloned()
         });
         calls.collect()
     }
@@ -90,7 +93,8 @@ impl<'a> Judge<'a> {
             self.find(&rule::HTT_030, at, Side::Client, "`access_token` is in the query");
         }
         // Many clients share what the modern era has for a session.
-        let same_client = |connection| !self.session.is_modern() || connection == asked.request.connection;
+        let is_of_one = !self.session.is_modern() && !self.session.guessed;
+        let same_client = |connection| is_of_one || connection == asked.request.connection;
         if self.session.authorized.is_some_and(same_client) && !headers.has("authorization") {
             self.find_once(&rule::HTT_031, at, Side::Client, "an earlier request of the session had it");
         }
@@ -144,13 +148,13 @@ impl<'a> Judge<'a> {
     /// A message for an endpoint that went somewhere else.
     pub(super) fn posted_elsewhere(&mut self, asked: &Asked<'_, '_>, uri: &str) {
         let revisions = Revisions::only(Revision::V2024_11_05);
-        let path = |target: &str| quoted(head::path_of(target));
+        let path = |target: &str| quoted(&head::shown_path(target));
         let detail = format!("posted to {}, and the endpoint is {}", path(asked.request.target), path(uri));
         self.out.find_at(&rule::SSE_002, revisions, asked.at, Side::Client, detail);
     }
 
     /// What holds of requests in the legacy era.
-    pub(super) fn legacy_request(&mut self, asked: &Asked<'_, '_>, exchange: &Exchange) {
+    pub(super) fn legacy_request(&mut self, asked: &Asked<'_, '_>, exchange: &mut Exchange) {
         if !self.session.is_streamable() {
             return;
         }
@@ -159,13 +163,12 @@ impl<'a> Judge<'a> {
         if let Some(gone) = self.session.gone
             && exchange.verb != Verb::Delete
             && (gone.connection == exchange.connection || gone.at_ns.saturating_add(CROSSING_NS) < asked.at_ns)
-            && let Some(finding) = self.find(&rule::HTT_013, at, Side::Client, "the server answered it with 404 before")
         {
-            finding.others.push(gone.at);
+            exchange.after_gone = Some(gone.at);
         }
         if exchange.resumes
             && let Some(id) = headers.get("last-event-id")
-            && let Some((ended, retry_ms, waited_ms)) = self.session.streams.resumed(id, asked.at_ns)
+            && let Some((ended, retry_ms, waited_ms)) = self.session.streams.resumed(EventId::of(id), asked.at_ns)
             && waited_ms.saturating_add(EARLY_MS) < retry_ms
         {
             let detail = format!("came again after {waited_ms} ms, and `retry` says {retry_ms}");
@@ -202,6 +205,7 @@ impl<'a> Judge<'a> {
     /// Status and headers of an answer.
     pub(super) fn head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {
         let server = Side::Server;
+        self.after_gone(exchange);
         if exchange.foreign_origin && status != 403 {
             self.find_once(&rule::HTT_029, at, server, format!("answered with {status}"));
         }
@@ -227,15 +231,37 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// A client that went on after a 404. Whether the session was really over is shown by how the server took it.
+    fn after_gone(&mut self, exchange: &Exchange) {
+        let Some(gone) = exchange.after_gone else {
+            return;
+        };
+        let detail = match exchange.is_accepted() {
+            true => "the server answered it with 404 before, and knows it again",
+            false => "the server answered it with 404 before",
+        };
+        if let Some(finding) = self.find(&rule::HTT_013, exchange.opened, Side::Client, detail) {
+            finding.others.push(gone);
+            if exchange.is_accepted() {
+                finding.severity = Severity::Warning;
+            }
+        }
+    }
+
+    /// A GET that was answered with 404 in a session that goes on.
+    pub(super) fn get_not_found(&mut self, at: At) {
+        self.find_once(&rule::HTT_017, at, Side::Server, "status 404, and POST works");
+    }
+
     fn legacy_head(&mut self, exchange: &Exchange, status: u16, headers: Headers<'_>, at: At) {
         if !exchange.is_accepted() {
             return;
         }
-        let is_visible = |byte: &u8| (0x21..=0x7e).contains(byte);
-        if let Some(id) = headers.get("mcp-session-id")
-            && !id.iter().all(is_visible)
-        {
-            self.find_once(&rule::HTT_012, at, Side::Server, quoted(&String::from_utf8_lossy(id)));
+        // Whoever knows an id can use the session: no more of it is told than what is wrong.
+        let wrong =
+            headers.get("mcp-session-id").into_iter().flatten().zip(1_u64..).find(|(byte, _)| !byte.is_ascii_graphic());
+        if let Some((byte, position)) = wrong {
+            self.find_once(&rule::HTT_012, at, Side::Server, format!("byte 0x{byte:02X} at position {position}"));
         }
         if exchange.verb == Verb::Get && !exchange.is_sse {
             let named = headers.media_type().map_or_else(|| "no type".into(), quoted);
@@ -298,6 +324,10 @@ impl<'a> Judge<'a> {
         if answers && exchange.verb == Verb::Get && !exchange.resumes {
             self.find(&rule::HTT_019, at, Side::Server, "");
         }
+        self.asked_outside(exchange, body, at);
+        if self.session.guessed {
+            return true;
+        }
         let raw_id = id_of(body.node);
         let waits = |raw_id| self.session.state().call(0, Direction::ToServer, raw_id).is_some();
         let may_come_twice = match (&raw_id, answers) {
@@ -319,8 +349,24 @@ impl<'a> Judge<'a> {
         false
     }
 
+    /// A request of the server that only makes sense while it works on one of the client's, on a stream that is of none.
+    /// Where nothing of the client is in flight the machine says so already.
+    fn asked_outside(&mut self, exchange: &Exchange, body: &Body<'_>, at: At) {
+        let method = body.method.as_deref().unwrap_or_default();
+        let nested = matches!(method, "sampling/createMessage" | "elicitation/create" | "roots/list");
+        if !nested || body.requests.is_empty() || exchange.verb != Verb::Get || exchange.resumes {
+            return;
+        }
+        let of_a_task = body.params.is_some_and(|params| params.at(&["_meta", meta::RELATED_TASK]).is_some());
+        let in_flight = self.session.state().in_flight.keys();
+        let client_waits = in_flight.take(SEARCHED_CALLS).any(|(_, direction, _)| *direction == Direction::ToServer);
+        if client_waits && !of_a_task {
+            self.find(&SRV_001, at, Side::Server, format!("{} on the stream of a GET", quoted(method)));
+        }
+    }
+
     /// The end of an exchange, before its requests are given up.
-    pub(super) fn ended(&mut self, exchange: &Exchange, end: HttpEnd, scope: u64, at: At, at_ns: u64) {
+    pub(super) fn ended(&mut self, exchange: &Exchange, end: HttpEnd, at: At, at_ns: u64) {
         self.left_open(exchange, at_ns);
         if exchange.verb != Verb::Post
             || exchange.is_refused()
@@ -328,13 +374,13 @@ impl<'a> Judge<'a> {
         {
             return;
         }
-        for call in self.waiting(exchange, scope) {
+        for call in self.waiting(exchange) {
             let name = call
                 .target
                 .as_deref()
                 .map_or_else(|| quoted(&call.method), |target| format!("{} {}", call.method, quoted(target)));
             let found = match (end, self.session.is_modern()) {
-                (HttpEnd::ByClient, false) if call.cancelled.is_none() => {
+                (HttpEnd::ByClient, false) if call.cancelled.is_none() && !self.session.guessed => {
                     self.find(&rule::CAN_010, at, Side::Client, name)
                 }
                 // In the modern era this is how a request is cancelled.
@@ -377,17 +423,4 @@ impl<'a> Judge<'a> {
             self.find(&rule::HTT_025, answer, Side::Server, format!("for {seconds} s after the answer"));
         }
     }
-}
-
-/// Leaves out what cannot be said of messages that may be of another session.
-pub(super) fn leave_out_guesses(follower: &mut Follower, meaning: &mut Meaning) {
-    const UNSURE: [&str; 3] = ["RPC-004", "RPC-007", "LIF-006"];
-    let state = follower.state_mut();
-    meaning.findings.retain(|finding| {
-        let sure = !UNSURE.contains(&finding.rule.id);
-        if !sure {
-            state.totals.n_findings[finding.severity as usize] -= 1;
-        }
-        sure
-    });
 }

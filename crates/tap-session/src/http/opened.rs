@@ -9,15 +9,21 @@ use tap_protocol::{Era, Revision};
 use super::exchange::{Body, Exchange, Verb};
 use super::head::{Headers, local_part, path_of};
 use super::judge::{Asked, Judge};
-use super::session::HttpSessionKind;
+use super::session::{HttpSessionKind, ID_BYTES};
 use super::streams::OneStream;
-use super::{HTTP_EXCHANGES, HttpFollower, HttpRequest, Step, say};
+use super::{HTTP_EXCHANGES, HttpFollower, HttpRequest, Step, say, scope_of};
 use crate::machine::Found;
 use crate::row::At;
 use crate::rule::clipped;
 
 /// Paths at which there was MCP that are remembered.
 const PATHS: usize = 1_000;
+
+/// How much of a path is looked at, bytes.
+const PATH_BYTES: usize = 2 * 1024;
+
+/// How much of a method is kept, bytes.
+const METHOD_BYTES: usize = 200;
 
 /// The session that an exchange belongs to.
 struct Route {
@@ -57,31 +63,33 @@ impl HttpFollower {
             return;
         };
         let body = Body::of(&request.body);
-        let path = path_of(request.target);
-        if HTTP_EXCHANGES <= self.exchanges.len() || !self.is_mcp(verb, request, path, &body) {
+        let path: Arc<str> = clipped(path_of(request.target), PATH_BYTES).into();
+        if HTTP_EXCHANGES <= self.exchanges.len() || !self.is_mcp(verb, request, &path, &body) {
             return;
         }
         let at = step.moment.at();
-        let Some(route) = self.route(verb, request, path, &body, at) else {
+        let Some(route) = self.route(verb, request, &path, &body, at) else {
             return;
         };
-        if self.paths.len() < PATHS && !self.paths.contains(path) {
-            self.paths.insert(path.into());
+        if self.paths.len() < PATHS && !self.paths.contains(&path) {
+            self.paths.insert(path.clone());
         }
         let requests = body.requests.iter().map(|(raw_id, member)| (raw_id.clone(), At { member: *member, ..at }));
         let headers = request.headers;
         let mut exchange = Exchange {
             verb,
             connection: request.connection,
-            local: local_part(request.target).into(),
+            path,
             opened: at,
             session: route.session,
-            method: body.method.as_deref().map(Arc::from),
+            scope: 0,
+            method: body.method.as_deref().map(|method| clipped(method, METHOD_BYTES).into()),
             requests: requests.collect(),
             only_others: body.is_rpc && body.requests.is_empty(),
             resumes: verb == Verb::Get && headers.has("last-event-id"),
             foreign_origin: headers.is_of_foreign_origin(),
             has_credentials: headers.has("authorization"),
+            after_gone: None,
             mismatch: None,
             lacks_meta: false,
             status: None,
@@ -93,9 +101,14 @@ impl HttpFollower {
             self.judge_opened(number, &route, request, &body, &mut exchange, step);
         }
         let is_posted = verb == Verb::Post && !request.body.is_empty();
+        if let Some(session) = route.session.and_then(|number| self.sessions.get_mut(number)) {
+            session.n_open += 1;
+            exchange.scope = scope_of(session, step.number);
+        }
+        let scope = exchange.scope;
         self.exchanges.insert(step.number, Arc::new(exchange));
         if let (Some(number), true) = (route.session, is_posted) {
-            self.message(number, Stream::ToServer, request.body.clone(), step);
+            self.message((number, scope), Stream::ToServer, &body, request.body.clone(), step);
         }
     }
 
@@ -151,7 +164,14 @@ impl HttpFollower {
         }
     }
 
-    fn route(&mut self, verb: Verb, request: &HttpRequest<'_>, path: &str, body: &Body<'_>, at: At) -> Option<Route> {
+    fn route(
+        &mut self,
+        verb: Verb,
+        request: &HttpRequest<'_>,
+        path: &Arc<str>,
+        body: &Body<'_>,
+        at: At,
+    ) -> Option<Route> {
         let headers = request.headers;
         let sessions = &mut self.sessions;
         // A path is shared by both eras, and so is a GET or DELETE that names no revision.
@@ -161,7 +181,7 @@ impl HttpFollower {
         };
         if modern {
             let number = sessions.modern();
-            let number = number.unwrap_or_else(|| sessions.begin(HttpSessionKind::Modern, at, path, true));
+            let number = number.unwrap_or_else(|| sessions.begin(HttpSessionKind::Modern, at, path.clone(), true));
             if let Some(session) = sessions.get_mut(number)
                 && session.state().revision_text.is_none()
             {
@@ -180,22 +200,27 @@ impl HttpFollower {
         let initializes = body.method.as_deref() == Some("initialize");
         if let (Some(id), false) = (headers.text("mcp-session-id"), initializes) {
             if let Some(number) = sessions.with_id(id) {
-                sessions.passed_on(request.connection, number);
+                if sessions.get(number).is_some_and(|session| session.accepted) {
+                    sessions.passed_on(request.connection, number);
+                }
                 return Some(Route::to(number));
             }
+            if ID_BYTES < id.len() {
+                return None;
+            }
             // Perhaps of a session that is older than the recording. If not, it will be refused.
-            return Some(Route::to(sessions.begin(HttpSessionKind::Assigned(id.into()), at, path, false)));
+            return Some(Route::to(sessions.begin(HttpSessionKind::Assigned(id.into()), at, path.clone(), false)));
         }
         match verb {
             Verb::Get => {
                 let lacks_id_of = lacking(sessions, request.connection, path);
                 // Such a GET is how a stream of 2024-11-05 begins, of which nothing is known before its first event.
-                let session = lacks_id_of.map(|_| sessions.begin(HttpSessionKind::Unassigned, at, path, false));
+                let session = lacks_id_of.map(|_| sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), false));
                 Some(Route { session, lacks_id_of, misses_endpoint_of: None })
             }
             Verb::Delete => None,
             Verb::Post if initializes => {
-                let number = sessions.begin(HttpSessionKind::Unassigned, at, path, true);
+                let number = sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), true);
                 sessions.passed_on(request.connection, number);
                 let misses_endpoint_of = missing_endpoint(sessions, path, true);
                 Some(Route { misses_endpoint_of, ..Route::to(number) })
@@ -206,7 +231,7 @@ impl HttpFollower {
                 }
                 let lacks_id_of = lacking(sessions, request.connection, path);
                 let misses_endpoint_of = missing_endpoint(sessions, path, false).filter(|_| body.is_rpc);
-                let session = sessions.begin(HttpSessionKind::Unassigned, at, path, false);
+                let session = sessions.begin(HttpSessionKind::Unassigned, at, path.clone(), false);
                 Some(Route { session: Some(session), lacks_id_of, misses_endpoint_of })
             }
         }
@@ -218,17 +243,16 @@ fn lacking(sessions: &super::Sessions, connection: u64, path: &str) -> Option<(u
     let has_id = |number: &u64| {
         let session = sessions.get(*number);
         session.is_some_and(|session| {
-            matches!(session.kind, HttpSessionKind::Assigned(_)) && session.ended.is_none() && &*session.path == path
+            matches!(session.kind, HttpSessionKind::Assigned(_))
+                && session.accepted
+                && session.ended.is_none()
+                && &*session.path == path
         })
     };
     if let Some(number) = sessions.on_connection(connection).filter(has_id) {
         return Some((number, true));
     }
-    let mut known = sessions.iter().map(|(number, _)| number.0).filter(has_id);
-    match (known.next(), known.next()) {
-        (Some(number), None) if sessions.n_assigned() == 1 => Some((number, false)),
-        _ => None,
-    }
+    sessions.only_assigned().filter(has_id).map(|number| (number, false))
 }
 
 /// The session of 2024-11-05 whose client posts this, if it posts it to the wrong place.

@@ -8,12 +8,13 @@ use tap_jsonrpc::{Node, SseEvent};
 use tap_protocol::Side;
 
 use super::exchange::{Body, Exchange, Verb};
-use super::head::{Headers, path_of, resolved};
+use super::head::{Headers, resolved};
 use super::judge::{Answered, Judge};
-use super::session::{Gone, HttpSessionKind};
-use super::streams::Known;
+use super::session::{Gone, HttpSession, HttpSessionKind};
+use super::streams::{EventId, Known};
 use super::{HttpEnd, HttpFollower, Step, say, scope_of};
 use crate::machine::{Found, Link, LinkKind};
+use crate::row::At;
 
 /// URIs of endpoints that are longer are not followed, bytes.
 const URI_BYTES: usize = 8 * 1024;
@@ -28,6 +29,15 @@ impl HttpFollower {
         exchange.is_json = headers.media_type().is_some_and(|media_type| {
             media_type.eq_ignore_ascii_case("application/json") || media_type.ends_with("+json")
         });
+        if exchange.verb == Verb::Get && !exchange.is_sse {
+            // It begins no stream of 2024-11-05. Without a session of its own it belongs to what is posted there.
+            let known = || {
+                let number = self.sessions.without_id(exchange.connection)?;
+                let session = self.sessions.get(number)?;
+                (session.path == exchange.path).then_some(number)
+            };
+            exchange.session = exchange.session.or_else(known);
+        }
         let Some(number) = exchange.session else {
             return;
         };
@@ -43,9 +53,8 @@ impl HttpFollower {
         if exchange.is_accepted() && exchange.has_credentials {
             session.authorized = Some(exchange.connection);
         }
-        if status == 404 && matches!(session.kind, HttpSessionKind::Assigned(_)) && session.accepted {
-            let gone = Gone { at, at_ns: step.moment.at_ns, connection: exchange.connection, exchange: step.number };
-            session.gone.get_or_insert(gone);
+        if session.accepted {
+            known_or_gone(session, exchange, status, step, &mut found);
         }
         if exchange.verb == Verb::Get && exchange.resumes && exchange.is_accepted() {
             session.follower.state_mut().resumed = true;
@@ -92,7 +101,7 @@ impl HttpFollower {
         say(Some(number), session, found, step.meanings);
         let is_answer = exchange.verb == Verb::Post && exchange.is_accepted() && !exchange.requests.is_empty();
         if body.is_rpc || (is_answer && exchange.is_json) {
-            self.message(number, Stream::ToClient, bytes.clone(), step);
+            self.message((number, exchange.scope), Stream::ToClient, &body, bytes.clone(), step);
         }
     }
 
@@ -127,7 +136,7 @@ impl HttpFollower {
         this.stream.n_events += u64::from(event.data.is_some());
         this.stream.retry_ms = event.retry_ms.or(this.stream.retry_ms);
         if let Some(id) = &event.id {
-            this.stream.last_event_id = Some(id.clone());
+            this.stream.last_event_id = Some(EventId::of(id));
         }
         let data = event.data.clone().unwrap_or_default();
         let mut found = Found::default();
@@ -153,9 +162,15 @@ impl HttpFollower {
         {
             return;
         }
-        let uri: Arc<str> = resolved(&exchange.local, uri).into();
-        let path = path_of(&exchange.local).to_owned();
-        let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, &path, true);
+        if let Some((number, known)) = exchange.session.zip(known)
+            && known.began == exchange.opened
+        {
+            // Begun for this exchange, which was taken for one without the id of its session.
+            self.sessions.forget(number);
+        }
+        let uri: Arc<str> = resolved(&exchange.path, uri).into();
+        let path = exchange.path.clone();
+        let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, path, true);
         exchange.session = Some(number);
         let Some(session) = self.sessions.get_mut(number) else {
             return;
@@ -170,12 +185,13 @@ impl HttpFollower {
         let at = step.moment.at();
         if exchange.session.is_none() && body.is_rpc {
             let number = self.sessions.without_id(exchange.connection).unwrap_or_else(|| {
-                let path = path_of(&exchange.local).to_owned();
-                let number = self.sessions.begin(HttpSessionKind::Unassigned, exchange.opened, &path, false);
+                let path = exchange.path.clone();
+                let number = self.sessions.begin(HttpSessionKind::Unassigned, exchange.opened, path, false);
                 self.sessions.accept(number, None);
                 number
             });
             exchange.session = Some(number);
+            exchange.scope = self.sessions.get(number).map_or(0, |session| scope_of(session, step.number));
         }
         let Some(number) = exchange.session else {
             return;
@@ -186,8 +202,8 @@ impl HttpFollower {
             return;
         };
         let mut is_new = true;
-        if let (Some(id), false) = (&event.id, session.is_modern()) {
-            let known = session.streams.event(id, &data, at, step.number);
+        if let (Some(id), false) = (&event.id, session.is_modern() || session.guessed) {
+            let known = session.streams.event(EventId::of(id), &data, at, step.number);
             match known {
                 Known::Again(sent) if !sent.is_empty => {
                     is_new = false;
@@ -212,7 +228,7 @@ impl HttpFollower {
         say(Some(number), session, std::mem::take(found), step.meanings);
         let for_client = event.name() == b"message" || body.is_rpc;
         if is_message && is_new && for_client {
-            self.message(number, Stream::ToClient, data.clone(), step);
+            self.message((number, exchange.scope), Stream::ToClient, &body, data.clone(), step);
         }
     }
 
@@ -226,20 +242,19 @@ impl HttpFollower {
         else {
             return;
         };
-        let scope = scope_of(session, step.number);
         let mut found = Found::default();
-        Judge::new(session, &mut found).ended(&exchange, end, scope, at, step.moment.at_ns);
+        Judge::new(session, &mut found).ended(&exchange, end, at, step.moment.at_ns);
         if let (Some(id), Some(retry_ms), true) =
-            (&exchange.stream.last_event_id, exchange.stream.retry_ms, end != HttpEnd::ByClient)
+            (exchange.stream.last_event_id, exchange.stream.retry_ms, end != HttpEnd::ByClient)
         {
-            session.streams.stream_ended(id.clone(), retry_ms, step.moment.at_ns, at);
+            session.streams.stream_ended(id, retry_ms, step.moment.at_ns, at);
         }
         for (raw_id, asked_at) in &exchange.requests {
             if exchange.is_refused() {
-                session.follower.refuse(scope, raw_id, *asked_at);
-            } else if session.is_modern() {
+                session.follower.refuse(exchange.scope, raw_id, *asked_at);
+            } else if exchange.scope != 0 {
                 let by = if end == HttpEnd::ByClient { Side::Client } else { Side::Server };
-                session.follower.drop_call(scope, raw_id, *asked_at, at, by);
+                session.follower.drop_call(exchange.scope, raw_id, *asked_at, at, by);
             }
         }
         say(Some(number), session, found, step.meanings);
@@ -250,9 +265,38 @@ impl HttpFollower {
             session.follower.finish(&mut meaning);
             super::push(number, meaning, step.meanings);
         }
-        if !session.accepted && !session.is_modern() {
+        session.n_open = session.n_open.saturating_sub(1);
+        // What another exchange of it is told may still show that the server knows it.
+        if !session.accepted && !session.is_modern() && session.n_open == 0 {
             self.sessions.forget(number);
         }
+    }
+}
+
+/// What a status says of whether the server knows a session.
+fn known_or_gone(session: &mut HttpSession, exchange: &Exchange, status: u16, step: &Step<'_>, found: &mut Found) {
+    let at = step.moment.at();
+    match exchange.verb {
+        // A server that has no GET answers it like this too, and so it says nothing yet.
+        Verb::Get if status == 404 && session.is_streamable() && session.gone.is_none() => match session.kind {
+            HttpSessionKind::Assigned(_) => session.get_not_found = session.get_not_found.or(Some(at)),
+            _ => Judge::new(session, found).get_not_found(at),
+        },
+        Verb::Post if status == 404 && matches!(session.kind, HttpSessionKind::Assigned(_)) => {
+            session.get_not_found = None;
+            let (connection, at_ns) = (exchange.connection, step.moment.at_ns);
+            session.gone.get_or_insert(Gone { at, at_ns, connection, exchange: step.number });
+        }
+        Verb::Post | Verb::Get if exchange.is_accepted() => {
+            let is_later = |earlier: At| earlier < exchange.opened;
+            session.gone = session.gone.filter(|gone| !is_later(gone.at));
+            if exchange.verb == Verb::Post
+                && let Some(at) = session.get_not_found.take_if(|at| is_later(*at))
+            {
+                Judge::new(session, found).get_not_found(at);
+            }
+        }
+        Verb::Post | Verb::Get | Verb::Delete => {}
     }
 }
 

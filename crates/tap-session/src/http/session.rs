@@ -17,7 +17,7 @@ pub const HTTP_SESSIONS: usize = 1_000;
 const CONNECTIONS: usize = 10_000;
 
 /// Session ids that are longer than this are not followed, bytes.
-const ID_BYTES: usize = 8 * 1024;
+pub(super) const ID_BYTES: usize = 8 * 1024;
 
 /// Number of a session of an [`HttpFollower`](super::HttpFollower), in the order in which they were begun, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,21 +45,25 @@ pub struct HttpSession {
     pub began: At,
     /// What ended it: a `DELETE` that was accepted, or the end of the event stream.
     pub ended: Option<At>,
-    /// Since when the server does not know its id any more.
+    /// Since when the server does not know its id any more, as far as answers to POST show.
     pub(super) gone: Option<Gone>,
+    /// A GET that was answered with 404: whether the session was over then is for the next POST to show.
+    pub(super) get_not_found: Option<At>,
+    /// Exchanges of it that have not ended.
+    pub(super) n_open: u64,
     /// The path that its messages are posted to.
     pub(super) path: Arc<str>,
     /// Whether a message of it was accepted. A session that was refused is forgotten.
     pub(super) accepted: bool,
     /// The connection on which a request with credentials was accepted last.
     pub(super) authorized: Option<u64>,
-    /// More than one session without an id is open, so that messages may be taken for those of the wrong one.
+    /// Messages that belong to another session without an id may be taken for messages of this one.
     pub(super) guessed: bool,
     pub(super) streams: Streams,
     pub(super) follower: Follower,
 }
 
-/// That a session's id was answered with 404.
+/// That a POST with a session's id was answered with 404.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gone {
     pub(super) at: At,
@@ -134,7 +138,7 @@ impl Sessions {
     }
 
     /// Begins a session. Unless it has an endpoint, it is not shown until it is accepted.
-    pub(super) fn begin(&mut self, kind: HttpSessionKind, began: At, path: &str, whole: bool) -> u64 {
+    pub(super) fn begin(&mut self, kind: HttpSessionKind, began: At, path: Arc<str>, whole: bool) -> u64 {
         if HTTP_SESSIONS <= self.all.len() {
             self.forget_one();
         }
@@ -152,17 +156,24 @@ impl Sessions {
             HttpSessionKind::Endpoint(uri) => {
                 self.by_endpoint.insert(uri.clone(), number);
             }
-            HttpSessionKind::Assigned(_) | HttpSessionKind::Unassigned => {}
+            // Also before it is accepted: what comes meanwhile with the same id is of the same session.
+            HttpSessionKind::Assigned(id) => {
+                self.by_id.insert(id.clone(), number);
+            }
+            HttpSessionKind::Unassigned => {}
         }
         let session = HttpSession {
             accepted: matches!(kind, HttpSessionKind::Endpoint(_)),
-            kind,
             began,
             ended: None,
             gone: None,
-            path: path.into(),
+            get_not_found: None,
+            n_open: 0,
+            path,
             authorized: None,
-            guessed: false,
+            // Without id and beginning it stands for all clients who were there before the recording.
+            guessed: kind == HttpSessionKind::Unassigned && !whole,
+            kind,
             streams: Streams::default(),
             follower,
         };
@@ -208,7 +219,12 @@ impl Sessions {
         }
         match &session.kind {
             HttpSessionKind::Assigned(id) => {
-                self.by_id.entry(id.clone()).or_insert(number);
+                let id = id.clone();
+                // An id that is given out again is that of the newer session, unless the older one goes on.
+                let known = self.with_id(&id).and_then(|known| self.get(known));
+                if !known.is_some_and(|known| known.accepted && known.ended.is_none() && known.gone.is_none()) {
+                    self.by_id.insert(id, number);
+                }
             }
             HttpSessionKind::Unassigned => {
                 self.unassigned.push_back(number);
@@ -216,9 +232,11 @@ impl Sessions {
                     return;
                 }
                 for number in &self.unassigned {
-                    if let Some(session) = self.all.get_mut(number).map(Arc::make_mut) {
+                    if let Some(session) = self.all.get_mut(number).filter(|session| !session.guessed) {
+                        let session = Arc::make_mut(session);
                         session.guessed = true;
                         session.follower.state_mut().whole = false;
+                        super::guessed::forget_revision(&mut session.follower);
                     }
                 }
             }
@@ -272,8 +290,13 @@ impl Sessions {
         self.modern
     }
 
-    /// Sessions with an id that were accepted.
-    pub(super) fn n_assigned(&self) -> usize {
-        self.by_id.len()
+    /// The session with an id that was accepted, if there is but one.
+    pub(super) fn only_assigned(&self) -> Option<u64> {
+        let is_assigned = |session: &HttpSession| matches!(session.kind, HttpSessionKind::Assigned(_));
+        let mut assigned = self.all.iter().filter(|(_, session)| session.accepted && is_assigned(session));
+        match (assigned.next(), assigned.next()) {
+            (Some((number, _)), None) => Some(*number),
+            _ => None,
+        }
     }
 }

@@ -3,9 +3,7 @@
 //! Source: MCP 2025-11-25, basic/transports, Resumability and Redelivery.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::Arc;
 
-use bytes::Bytes;
 use imbl::{HashMap, Vector};
 
 use crate::row::At;
@@ -18,9 +16,6 @@ const MESSAGES: usize = 64;
 
 /// Streams that ended and may be resumed which are remembered.
 const ENDED: usize = 64;
-
-/// Ids of events that are longer are not remembered, bytes.
-const ID_BYTES: usize = 1_024;
 
 /// An event, or a message, that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +30,7 @@ pub(super) struct Sent {
 /// A stream that ended before all was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EndedStream {
-    last_event_id: Bytes,
+    last_event_id: EventId,
     ended_ns: u64,
     retry_ms: u64,
     at: At,
@@ -44,11 +39,21 @@ struct EndedStream {
 /// The event streams of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Streams {
-    events: HashMap<Bytes, Sent>,
+    events: HashMap<EventId, Sent>,
     /// Their ids, the oldest first.
-    order: Vector<Bytes>,
+    order: Vector<EventId>,
     messages: Vector<Sent>,
     ended: Vector<EndedStream>,
+}
+
+/// The id of an event, hashed: it may be of any length, and part of a large chunk that would be kept with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EventId(u64);
+
+impl EventId {
+    pub(super) fn of(id: &[u8]) -> Self {
+        Self(hash(id))
+    }
 }
 
 /// What an id says of an event.
@@ -70,12 +75,9 @@ fn hash(data: &[u8]) -> u64 {
 
 impl Streams {
     /// Takes in an event with an id.
-    pub(super) fn event(&mut self, id: &Bytes, data: &[u8], at: At, exchange: u64) -> Known {
-        if ID_BYTES < id.len() {
-            return Known::New;
-        }
+    pub(super) fn event(&mut self, id: EventId, data: &[u8], at: At, exchange: u64) -> Known {
         let sent = Sent { at, exchange, is_empty: data.is_empty(), hash: hash(data) };
-        if let Some(known) = self.events.get(id) {
+        if let Some(known) = self.events.get(&id) {
             return if known.hash == sent.hash { Known::Again(*known) } else { Known::Other(*known) };
         }
         if EVENTS <= self.order.len()
@@ -83,8 +85,8 @@ impl Streams {
         {
             self.events.remove(&oldest);
         }
-        self.order.push_back(id.clone());
-        self.events.insert(id.clone(), sent);
+        self.order.push_back(id);
+        self.events.insert(id, sent);
         Known::New
     }
 
@@ -102,7 +104,7 @@ impl Streams {
     }
 
     /// A stream ended that says how long to wait before it is resumed.
-    pub(super) fn stream_ended(&mut self, last_event_id: Bytes, retry_ms: u64, ended_ns: u64, at: At) {
+    pub(super) fn stream_ended(&mut self, last_event_id: EventId, retry_ms: u64, ended_ns: u64, at: At) {
         if ENDED <= self.ended.len() {
             self.ended.pop_front();
         }
@@ -110,7 +112,7 @@ impl Streams {
     }
 
     /// A stream is resumed. Says when it ended, how long to wait, and how long was waited, in milliseconds.
-    pub(super) fn resumed(&mut self, last_event_id: &[u8], at_ns: u64) -> Option<(At, u64, u64)> {
+    pub(super) fn resumed(&mut self, last_event_id: EventId, at_ns: u64) -> Option<(At, u64, u64)> {
         let index = self.ended.iter().position(|stream| stream.last_event_id == last_event_id)?;
         let stream = self.ended.remove(index);
         Some((stream.at, stream.retry_ms, at_ns.saturating_sub(stream.ended_ns) / 1_000_000))
@@ -121,10 +123,8 @@ impl Streams {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OneStream {
     pub(super) n_events: u64,
-    pub(super) last_event_id: Option<Bytes>,
+    pub(super) last_event_id: Option<EventId>,
     pub(super) retry_ms: Option<u64>,
     /// The last answer on it.
     pub(super) answered: Option<(At, u64)>,
-    /// The names of its events are not those of Streamable HTTP.
-    pub(super) endpoint: Option<Arc<str>>,
 }

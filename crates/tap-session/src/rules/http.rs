@@ -163,7 +163,7 @@ rules! { HTTP:
         name: "get-status",
         severities: &[(SESSIONS, E)],
         section: "basic/transports, Listening for Messages from the Server",
-        title: "A GET was answered with neither an event stream nor 405.",
+        title: "A GET was answered with neither an event stream nor 405, in a session that works.",
         advice: "Answer GET with `Content-Type: text/event-stream`, or with 405 where the server has nothing to say by itself.",
         wrong: r#"# http 2025-11-25
 >> GET /mcp

@@ -14,7 +14,7 @@ use super::super::head::Headers;
 use super::super::mirror::{Mirrored, badly_written, compare, compare_value};
 use super::{Answered, Asked, Judge, http_modern as rule};
 use crate::row::At;
-use crate::rule::{Rule, quoted};
+use crate::rule::{DETAIL_LIMIT_BYTES, Rule, clipped, quoted};
 
 /// Problems of the tools of one list that are told.
 const PROBLEMS: usize = 10;
@@ -204,5 +204,5 @@ impl Judge<'_> {
 }
 
 fn refuse(exchange: &mut Exchange, detail: &str, without_version: bool) {
-    exchange.mismatch.get_or_insert_with(|| Mismatch { detail: detail.to_owned(), without_version });
+    exchange.mismatch.get_or_insert_with(|| Mismatch { detail: clipped(detail, DETAIL_LIMIT_BYTES), without_version });
 }

@@ -18,6 +18,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     ("http-conformance-client--initialize", "RPC-006", "and with a result, which has no id"),
     ("http-conformance-client--initialize", "CAP-001", "and declares no tools, which the client lists"),
+    ("http-conformance-client--tools_call", "HTT-017", "the server of this scenario has no route for GET"),
     ("--ts1", "CAP-001", "the script reads resources and gets prompts of a sample server that has only tools"),
     ("--ts2", "CAP-001", "the same with its next major version"),
     ("--rmcp", "CAP-001", "the same with the sample server of rmcp"),

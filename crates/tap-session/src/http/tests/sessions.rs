@@ -59,6 +59,116 @@ fn sessions_without_ids_are_told_apart_by_connections() {
     check_sessions(&script, &["1: Unassigned, 0 in flight, 2 ok", "2: Unassigned, 0 in flight, 3 ok"]);
 }
 
+/// Two clients of a server that gives no ids, both of which have shaken hands, the first with an older revision.
+fn two_without_ids() -> String {
+    "# http\n".to_owned() + &handshake("a", "").replace("2025-11-25", "2025-06-18") + &handshake("b", "")
+}
+
+#[test]
+fn clients_without_session_ids_may_do_the_same_at_the_same_time() {
+    // All on connections that nobody has seen before.
+    let request = |label: &str, revision: &str, body: &str| {
+        format!(">>{label} MCP-Protocol-Version: {revision}\n>>{label} {{\"jsonrpc\":\"2.0\",{body}}}\n")
+    };
+    let list = |label: &str, revision: &str| request(label, revision, r#""id":1,"method":"tools/list""#);
+    let listed = |label: &str| {
+        format!(
+            "<<{label} id: 1\n<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"tools\":[]}}}}\n<|{label}\n"
+        )
+    };
+    let ask = |label: &str| format!("<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}}\n");
+    let answer =
+        |label: &str| request(label, "2025-06-18", r#""id":0,"result":{}"#) + &format!("<<{label} 202\n<|{label}\n");
+    let cancel = |label: &str, id: u64| {
+        let body = format!(r#""method":"notifications/cancelled","params":{{"requestId":{id}}}"#);
+        request(label, "2025-06-18", &body) + &format!("<<{label} 202\n<|{label}\n")
+    };
+    for (rest, expected) in [
+        (list("c", "2025-06-18") + &list("d", "2025-11-25") + &listed("d") + &listed("c"), ""),
+        (
+            list("c", "2025-11-25")
+                + &list("d", "2025-06-18")
+                + &ask("d")
+                + &ask("c")
+                + &answer("e")
+                + &answer("f")
+                + &listed("c")
+                + &listed("d"),
+            "",
+        ),
+        (list("c", "2025-06-18") + &listed("c") + &list("d", "2025-06-18") + &cancel("e", 1) + ">|d\n", ""),
+        (list("c", "2025-06-18") + "<<c data:\n>|c\n" + &list("c", "2025-06-18") + &listed("c"), ""),
+        // A request and its answer are in one exchange: that is certain.
+        (
+            list("c", "2025-06-18") + "<<c data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}\n<|c\n",
+            "17 RPC-017 error by server:",
+        ),
+    ] {
+        let script = two_without_ids() + &rest;
+        check(&script, expected);
+        let player = play(&script);
+        assert!(player.follower.states().all(|(_, state)| state.n_in_flight() == 0), "{rest}");
+    }
+    // What was asked before the second client came is answered in its own exchange as well.
+    let script = "# http\n".to_owned() + &handshake("a", "") + &ping("a", "", 1) + &handshake("b", "") + &pong("a", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Unassigned, 0 in flight, 2 ok", "2: Unassigned, 0 in flight, 1 ok"]);
+}
+
+#[test]
+fn clients_without_session_ids_that_were_there_before_the_recording_may_be_several() {
+    let accepted = "<<a 200\n<<a Content-Type: application/json\n";
+    let both = ping("a", "", 1) + accepted + &ping("b", "", 1) + &pong("b", 1) + &pong("a", 1);
+    let script = "# http\n".to_owned() + &both + &ping("c", "", 1) + &pong("c", 1);
+    check(&script, "");
+    check_sessions(&script, &["1: Unassigned, 0 in flight, 3 ok"]);
+}
+
+#[test]
+fn a_server_asks_on_the_stream_of_the_request_that_it_works_on() {
+    let call = ">>a {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}\n";
+    let done = "<<a data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n<|a\n";
+    let ask = |label: &str, params: &str| {
+        format!(
+            "<<{label} data: {{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"roots/list\"{params}}}\n>> {{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{{\"roots\":[]}}}}\n"
+        )
+    };
+    let task = r#","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"x"}}}"#;
+    let get = ">>get GET /mcp\n";
+    let resume = ">>get GET /mcp\n>>get Last-Event-ID: 1\n";
+    for (script, expected) in [
+        (
+            format!("{get}{call}{}{done}", ask("get", "")),
+            "9 SRV-001 warning by server: `roots/list` on the stream of a GET",
+        ),
+        (format!("{get}{}{call}{done}", ask("get", "")), "8 SRV-001 warning by server: `roots/list`"),
+        (format!("{get}{call}{}{done}", ask("a", "")), ""),
+        (format!("{get}{call}{}{done}", ask("get", task)), ""),
+        (format!("{resume}{call}{}{done}", ask("get", "")), ""),
+    ] {
+        check(&format!("# http 2025-11-25\n{script}"), expected);
+    }
+}
+
+#[test]
+fn a_session_id_is_not_told() {
+    for (id, expected) in [
+        ("my secret id", "2 HTT-012 error by server: byte 0x20 at position 3"),
+        ("secret\u{e9}", "2 HTT-012 error by server: byte 0xC3 at position 7"),
+        ("secret\u{7f}", "2 HTT-012 error by server: byte 0x7F at position 7"),
+        ("~!secret", ""),
+    ] {
+        check(&("# http\n".to_owned() + &handshake("a", id)), expected);
+    }
+    let endpoint = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    check(
+        &format!(
+            "# http\n>>sse GET /sse\n<<sse event: endpoint\n<<sse data: /{endpoint}/m?s=1\n>> POST /m\n>> {INITIALIZE}\n<< 404\n"
+        ),
+        "4 SSE-002 error by client: posted to `/m`, and the endpoint is `/…/m`",
+    );
+}
+
 #[test]
 fn what_is_refused_leaves_no_trace_in_a_session() {
     let request = |status: &str| {
@@ -99,6 +209,50 @@ fn a_session_that_began_before_the_recording_is_followed_from_its_middle() {
     check(&script, "");
     check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 2 ok"]);
     assert!(play(&script).follower.states().all(|(_, state)| !state.whole));
+}
+
+#[test]
+fn what_goes_on_at_once_in_a_session_older_than_the_recording_is_one_session() {
+    let get = |answer: &str| {
+        format!(
+            ">>get GET /mcp\n>>get Mcp-Session-Id: old\n>>get MCP-Protocol-Version: 2025-11-25\n{}{}<<get {answer}\n",
+            ping("a", "old", 5),
+            ping("b", "old", 6)
+        )
+    };
+    let ask = "<<get\n<<get data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"ping\"}\n\
+               >>c Mcp-Session-Id: old\n>>c {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"result\":{}}\n<<c 202\n<|c\n";
+    let script = "# http\n".to_owned()
+        + &get("200\n<<get Content-Type: text/event-stream")
+        + ask
+        + &pong("b", 6)
+        + &pong("a", 5)
+        + "<|get\n";
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 3 ok"]);
+    // One of them may be refused for a reason of its own, and end before another shows that the session is known.
+    for status in ["401", "405", "503"] {
+        let script = "# http\n".to_owned() + &get(status) + "<|get\n" + &pong("b", 6) + &pong("a", 5);
+        check_sessions(&script, &["1: Assigned(\"old\"), 0 in flight, 2 ok"]);
+    }
+    // A session that nobody knows is none, however often it is asked for.
+    let script = "# http\n".to_owned() + &get("404") + "<<a 404\n<<b 404\n<|a\n<|b\n<|get\n";
+    check(&script, "");
+    check_sessions(&script, &[]);
+    check_sessions(&(script + &ping("a", "old", 7) + &pong("a", 7)), &["2: Assigned(\"old\"), 0 in flight, 1 ok"]);
+}
+
+#[test]
+fn an_id_that_is_given_out_again_is_that_of_the_newer_session() {
+    let delete = ">> DELETE /mcp\n>> Mcp-Session-Id: A\n>> MCP-Protocol-Version: 2025-11-25\n<< 200\n";
+    let script = "# http\n".to_owned()
+        + &handshake("a", "A")
+        + delete
+        + &handshake("a", "A")
+        + &ping("a", "A", 7)
+        + &pong("a", 7);
+    check(&script, "");
+    check_sessions(&script, &["1: Assigned(\"A\"), 0 in flight, 1 ok", "2: Assigned(\"A\"), 0 in flight, 2 ok"]);
 }
 
 #[test]
@@ -183,7 +337,72 @@ fn a_404_for_a_method_does_not_end_the_session() {
         ">> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n<< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
     let asked = "# http 2025-11-25\n>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n<< 404\n";
     check(&format!("{asked}<< {unknown}\n{again}"), "");
-    check(&format!("{asked}{again}"), "11 HTT-013 error by client: the server answered it with 404 before");
+    check(
+        &format!("{asked}{again}"),
+        "11 HTT-013 warning by client: the server answered it with 404 before, and knows it again",
+    );
+}
+
+/// What a client asks in the session of a script, one exchange after the other, and how it is answered.
+fn exchanges(all: &[(&str, &str)]) -> String {
+    let mut script = "# http 2025-11-25\n".to_owned();
+    for (id, (asked, status)) in (1..).zip(all) {
+        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
+        script += &match *asked {
+            "POST" => format!(">> {body}\"method\":\"ping\"}}\n"),
+            verb => format!(">> {verb} /mcp\n"),
+        };
+        script += &match (*asked, *status) {
+            ("POST", "200") => format!("<< {body}\"result\":{{}}}}\n"),
+            ("GET", "200") => "<< 200\n<< Content-Type: text/event-stream\n".into(),
+            (_, status) => format!("<< {status}\n"),
+        };
+    }
+    script
+}
+
+#[test]
+fn a_get_is_answered_with_a_stream_or_405_where_there_are_no_session_ids() {
+    let get = "9 HTT-017 error by server: ";
+    for (path, answer, expected) in [
+        ("/mcp", "404", format!("{get}status 404, and POST works")),
+        ("/mcp", "200\n<< Content-Type: text/html", format!("{get}status 200, `text/html`")),
+        ("/mcp", "405", String::new()),
+        ("/mcp", "401", String::new()),
+        ("/mcp", "200\n<< Content-Type: text/event-stream", String::new()),
+        ("/sse", "404", String::new()),
+    ] {
+        let get = format!(">> GET {path}\n>> MCP-Protocol-Version: 2025-11-25\n<< {answer}\n");
+        check(&("# http\n".to_owned() + &handshake("a", "") + &get + &ping("a", "", 1) + &pong("a", 1)), &expected);
+    }
+}
+
+#[test]
+fn only_a_refused_post_shows_that_a_session_is_gone() {
+    let no_get = "9 HTT-017 error by server: status 404, and POST works";
+    for (all, expected) in [
+        // A server without GET, whose framework knows no better.
+        (&[("GET", "404"), ("POST", "200"), ("POST", "200")][..], no_get),
+        (&[("GET", "404"), ("GET", "404"), ("POST", "200"), ("GET", "404"), ("POST", "200")], no_get),
+        (&[("POST", "200"), ("GET", "404")], ""),
+        (&[("GET", "404"), ("POST", "404")], ""),
+        (
+            &[("GET", "404"), ("POST", "404"), ("POST", "404")],
+            "14 HTT-013 error by client: the server answered it with 404 before",
+        ),
+        (&[("POST", "404"), ("GET", "404")], "11 HTT-013 error by client: the server answered it with 404 before"),
+        (&[("POST", "404"), ("DELETE", "404")], ""),
+        (&[("DELETE", "404"), ("POST", "200")], ""),
+        // Told once: what was taken again is known again.
+        (
+            &[("POST", "404"), ("POST", "200"), ("POST", "200"), ("GET", "405")],
+            "11 HTT-013 warning by client: the server answered it with 404 before, and knows it again",
+        ),
+        // Other statuses may have other causes.
+        (&[("GET", "401"), ("GET", "403"), ("GET", "409"), ("GET", "421"), ("GET", "503"), ("POST", "200")], ""),
+    ] {
+        check(&exchanges(all), expected);
+    }
 }
 
 #[test]
