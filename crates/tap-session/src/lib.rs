@@ -15,6 +15,7 @@ mod follow;
 mod gather;
 mod http;
 mod machine;
+mod map;
 mod observer;
 mod row;
 mod rule;

@@ -1,6 +1,7 @@
 //! The observer: follows both sides from frames alone and says what each frame was.
 
-use imbl::HashMap;
+use std::sync::Arc;
+
 use imbl::hashmap::Entry;
 use tap_frame::{Channel, Direction, Frame, Origin, Segment, SegmentError, Stream};
 use tap_jsonrpc::{
@@ -8,6 +9,7 @@ use tap_jsonrpc::{
 };
 
 use crate::cut::{Cut, Cutter, FrameHead, Position};
+use crate::map::IdMap;
 use crate::row::{At, MessageRow, RowKind, Status};
 
 /// The members that MCP gives a meaning and a list needs.
@@ -126,9 +128,9 @@ pub struct WaitingRequest {
     /// Its id as written.
     pub raw_id: RawId,
     /// Its method.
-    pub method: Option<String>,
+    pub method: Option<Arc<str>>,
     /// What it is about.
-    pub target: Option<String>,
+    pub target: Option<Arc<str>>,
 }
 
 /// Follows one session.
@@ -139,7 +141,7 @@ pub struct WaitingRequest {
 /// A clone costs next to nothing, however many requests wait.
 #[derive(Debug, Clone, Default)]
 pub struct Observer {
-    waiting: HashMap<(u64, Direction, RawId), Vec<WaitingRequest>>,
+    waiting: IdMap<(u64, Direction, RawId), Vec<WaitingRequest>>,
     n_waiting: usize,
     identity: Identity,
 }
@@ -225,7 +227,7 @@ impl Observer {
         match envelope.kind {
             Kind::Request | Kind::Notification => {
                 row.kind = if envelope.kind == Kind::Request { RowKind::Request } else { RowKind::Notification };
-                row.method.clone_from(&envelope.method);
+                row.method = envelope.method.as_deref().map(Arc::from);
                 row.target = [watch::NAME, watch::URI].iter().find_map(|&index| text(&envelope.captures, index));
                 if let (Kind::Request, Some(raw_id)) = (envelope.kind, &row.raw_id) {
                     self.wait_for(WaitingRequest {
@@ -255,7 +257,7 @@ impl Observer {
 
     fn not_a_message(&mut self, scope: u64, other: &NotAMessage, mut row: MessageRow, events: &mut Vec<Event>) {
         row.raw_id.clone_from(&other.id);
-        row.method.clone_from(&other.method);
+        row.method = other.method.as_deref().map(Arc::from);
         match other.why {
             // Wrong, and yet the end of the request that it answers.
             Misfit::ResultAndError => {
@@ -359,8 +361,8 @@ impl Observer {
     }
 }
 
-fn text(captures: &Captures, index: usize) -> Option<String> {
-    captures.get(index)?.text().map(std::borrow::Cow::into_owned)
+fn text(captures: &Captures, index: usize) -> Option<Arc<str>> {
+    Some(Arc::from(&*captures.get(index)?.text()?))
 }
 
 fn token(captures: &Captures, index: usize) -> Option<String> {

@@ -2,6 +2,8 @@
 //!
 //! The codes are stored in derived tables, which are built anew when they change.
 
+use std::sync::Arc;
+
 use tap_frame::Stream;
 use tap_jsonrpc::{Notes, RawId};
 
@@ -126,9 +128,9 @@ pub struct MessageRow {
     /// Its id as written.
     pub raw_id: Option<RawId>,
     /// Its method; of an answer, the method of its request.
-    pub method: Option<String>,
+    pub method: Option<Arc<str>>,
     /// The tool, prompt or resource that it is about; of an answer, what its request was about.
-    pub target: Option<String>,
+    pub target: Option<Arc<str>>,
     /// Of an answer: what it says.
     pub status: Option<Status>,
     /// Of an error: its code as written.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbl::hashmap::Entry;
-use imbl::{HashMap, HashSet, OrdMap, Vector};
+use imbl::{HashSet, OrdMap, Vector};
 use tap_frame::Direction;
 use tap_jsonrpc::{Node, RawId};
 use tap_protocol::{Era, Method, MethodKind, Revision, Revisions, Side};
@@ -16,6 +16,7 @@ use crate::machine::modern::Modern;
 use crate::machine::progress::early::EarlyProgress;
 use crate::machine::progress::logging::Logging;
 use crate::machine::tasks::Tasks;
+use crate::map::IdMap;
 use crate::row::{At, Status};
 use crate::rule::Severity;
 
@@ -361,7 +362,7 @@ pub(crate) struct BeforeHandshake {
 }
 
 /// The requests that wait for an answer, by scope, direction and id.
-type InFlight = HashMap<(u64, Direction, RawId), Vec<Arc<Call>>>;
+type InFlight = IdMap<(u64, Direction, RawId), Vec<Arc<Call>>>;
 
 /// Everything that was true at one point of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -415,7 +416,7 @@ pub struct SessionState {
     /// Memory that the `params` of requests in flight take, bytes.
     pub(crate) kept_bytes: usize,
     /// By direction of the request and token.
-    pub(crate) tokens: HashMap<(Direction, RawId), (At, u64, RawId)>,
+    pub(crate) tokens: IdMap<(Direction, RawId), (At, u64, RawId)>,
     pub(crate) recent: Vector<Arc<Call>>,
     /// Progress tokens that the client supplied, and the server.
     pub(crate) used_tokens: [UsedIds; 2],
@@ -456,10 +457,10 @@ impl Default for SessionState {
             whole: true,
             gap_at: None,
             resumed: false,
-            in_flight: HashMap::new(),
+            in_flight: InFlight::default(),
             n_in_flight: 0,
             kept_bytes: 0,
-            tokens: HashMap::new(),
+            tokens: IdMap::default(),
             recent: Vector::new(),
             used_tokens: [UsedIds::default(), UsedIds::default()],
             early_progress: Vector::new(),

@@ -54,7 +54,7 @@ fn told(event: &Event) -> String {
             let mut line = format!("{}: {}", place(row.at), row.kind.name());
             let mut add = |text: String| write!(line, " {text}").unwrap();
             row.raw_id.iter().for_each(|id| add(format!("id={id}")));
-            row.method.iter().for_each(|method| add(method.clone()));
+            row.method.iter().for_each(|method| add(method.to_string()));
             row.target.iter().for_each(|target| add(format!("({target})")));
             row.status.iter().for_each(|status| add(format!("{status:?}")));
             row.error_code.iter().for_each(|code| add(format!("code={code}")));

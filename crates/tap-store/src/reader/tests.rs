@@ -83,7 +83,7 @@ gap -> 5
             (8, "not a message", None)
         ]
     );
-    assert_eq!(store.row(id, At { seq: 5, member: 1 }).unwrap().unwrap().row.method.unwrap(), "b");
+    assert_eq!(store.row(id, At { seq: 5, member: 1 }).unwrap().unwrap().row.method.as_deref(), Some("b"));
     assert_eq!(store.row(id, At { seq: 5, member: 2 }).unwrap(), None);
 }
 

@@ -84,6 +84,11 @@ fn one(out: &mut Output, rule: &Rule) -> std::io::Result<()> {
 fn example_line(line: &str) -> String {
     match line.split_once(' ') {
         Some(("#", "2026-07-28")) => "(2026-07-28)".into(),
+        Some(("#", "http")) => "(over HTTP)".into(),
+        Some(("#", http)) if http.starts_with("http ") => {
+            let revision = http.trim_start_matches("http ");
+            format!("(over HTTP in a session of {revision}; headers that are not shown are as they should be)")
+        }
         Some(("#", revision)) => format!("(after the handshake of {revision}, in which both sides declare everything)"),
         Some(("++", wait)) => format!("({wait} ms later)"),
         Some(("..", bytes)) => format!("({bytes} bytes were not recorded)"),
@@ -96,7 +101,8 @@ fn markdown(out: &mut Output) -> std::io::Result<()> {
     writeln!(
         out,
         "What `mcp-tap check` judges. `mcp-tap explain RULE` prints one of these on a terminal. The lines of the examples go to the\n\
-         server (`->`) or to the client (`<-`), `!!` is stderr; `META` stands for the `_meta` that a request of 2026-07-28 needs.\n\n\
+         server (`->`) or to the client (`<-`), `!!` is stderr; `>>` and `<<` are requests and answers of HTTP, without the headers that\n\
+         are as they should be; `META` stands for the `_meta` that a request of 2026-07-28 needs.\n\n\
          This page is made by `mcp-tap explain --markdown`; a test keeps it so.\n"
     )?;
     writeln!(out, "| rule | severity | what is wrong |\n| --- | --- | --- |")?;

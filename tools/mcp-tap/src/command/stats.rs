@@ -163,10 +163,10 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
 /// What a call is counted under.
 fn key(row: &MessageRow, by: GroupBy) -> (String, String) {
     let target = match by {
-        GroupBy::Tool => row.target.clone().unwrap_or_default(),
+        GroupBy::Tool => row.target.as_deref().unwrap_or_default().to_owned(),
         GroupBy::Method => String::new(),
     };
-    (row.method.clone().unwrap_or_default(), target)
+    (row.method.as_deref().unwrap_or_default().to_owned(), target)
 }
 
 /// How long a frame is, and the members of its batch.

@@ -95,6 +95,9 @@ fn session(state: &SessionState, facts: &mut Facts) {
     facts.perhaps("revision", revision);
     let since = state.phase_at.map(|at| format!(" since message {}", at.seq)).unwrap_or_default();
     facts.say("phase", format!("{}{since}", state.phase.name()));
+    if state.ended {
+        facts.say("ended", "after this message");
+    }
     if !state.supported.is_empty() {
         let supported: Vec<&str> = state.supported.iter().map(|text| &**text).collect();
         facts.say_as("server supports", supported.join(", "), json!(supported));
