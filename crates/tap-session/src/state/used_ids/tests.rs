@@ -1,4 +1,4 @@
-//! Tests of what a state keeps: the ids that were used.
+//! Tests of the ids that were used.
 
 use std::collections::BTreeSet;
 
