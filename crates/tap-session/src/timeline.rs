@@ -9,7 +9,7 @@ use tap_frame::Frame;
 use crate::follow::{Follower, Lens, Meaning};
 
 /// Frames between two checkpoints at first: what is folded at most to go anywhere in a session of a million messages.
-pub const CHECKPOINT_FRAMES: u64 = 256;
+pub const CHECKPOINT_FRAMES: u64 = 512;
 
 /// Checkpoints at most. When there are more, every second one goes, and the rest lie twice as far apart.
 pub const CHECKPOINTS: usize = 4096;
