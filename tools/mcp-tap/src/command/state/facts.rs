@@ -275,7 +275,8 @@ fn in_flight(state: &SessionState, facts: &mut Facts) {
     }
     for call in calls.iter().take(SHOWN_IN_FLIGHT) {
         facts.say_as(
-            format!("{} {}", call.direction.arrow(), call.raw_id),
+            // Two may have the same id.
+            format!("{} {} id {}", call.at.seq, call.direction.arrow(), call.raw_id),
             in_flight_text(call),
             call_json(state, call),
         );
@@ -291,7 +292,6 @@ fn in_flight_text(call: &Call) -> String {
     if let Some(target) = &call.target {
         text += &format!(" {target}");
     }
-    text += &format!("  message {}", call.at.seq);
     if let Some(token) = &call.progress_token {
         let progress = call.progress.map(|number| format!(" at {}", number.0)).unwrap_or_default();
         text += &format!(", progress token {token}{progress}");
