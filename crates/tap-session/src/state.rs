@@ -417,6 +417,12 @@ impl SessionState {
         self.gap_at.is_none_or(|gap| gap < call.at)
     }
 
+    /// Whether this is told for the first time, of what is told once a session.
+    pub(crate) fn first_time(&mut self, what: &'static str) -> bool {
+        // Asked again and again: put in only when it is not there, since a set that clones share is copied to be changed.
+        !self.told_once.contains(what) && self.told_once.insert(what).is_none()
+    }
+
     /// Changes a call in flight, if it is there.
     pub(crate) fn change_call(&mut self, call: &Call, change: impl FnOnce(&mut Call)) {
         self.change_call_at(&(call.scope, call.direction, call.raw_id.clone()), call.at, change);

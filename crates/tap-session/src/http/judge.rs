@@ -71,7 +71,7 @@ impl<'a> Judge<'a> {
 
     /// The same, once a session: what is wrong with every message of a peer is not told with each.
     fn find_once(&mut self, rule: &'static Rule, at: At, by: Side, detail: impl Into<String>) -> Option<&mut Finding> {
-        if self.session.follower.state_mut().told_once.insert(rule.id).is_some() {
+        if !self.session.follower.state_mut().first_time(rule.id) {
             return None;
         }
         self.find(rule, at, by, detail)

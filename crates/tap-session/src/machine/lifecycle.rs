@@ -176,7 +176,7 @@ fn client_in_order(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>)
     }
     match state.phase {
         Phase::Unopened | Phase::Probing | Phase::Refused => {
-            if !state.client_asked && state.told_once.insert("LIF-001").is_none() {
+            if !state.client_asked && state.first_time("LIF-001") {
                 out.find(&rule::LIF_001, seen, format!("it is {}", quoted(seen.method_name())));
             }
         }
@@ -184,7 +184,7 @@ fn client_in_order(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>)
             out.find(&rule::LIF_002, seen, quoted(seen.method_name()));
         }
         Phase::Initialized => {
-            if state.told_once.insert("LIF-004").is_none() {
+            if state.first_time("LIF-004") {
                 out.find(&rule::LIF_004, seen, format!("{} came first", quoted(seen.method_name())));
             }
         }

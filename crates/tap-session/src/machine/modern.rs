@@ -353,7 +353,7 @@ fn result_type(
     let Some(result_type) = result_type else {
         if state.modern.served.is_some() {
             find_beside(&rule::MOD_004, seen, quoted(&call.method), call.at, out);
-        } else if state.told_once.insert("MOD-004").is_none() {
+        } else if state.first_time("MOD-004") {
             let detail = format!("{}; the server may be of the legacy era", quoted(&call.method));
             if let Some(finding) = out.find(&rule::MOD_004, seen, detail) {
                 finding.severity = Severity::Warning;
@@ -393,7 +393,7 @@ fn deprecated(state: &mut SessionState, seen: &Seen<'_>, feature: &'static str, 
         "includeContext" => "DEP-001 includeContext",
         _ => "DEP-001 logging",
     };
-    if state.told_once.insert(key).is_none() {
+    if state.first_time(key) {
         out.find(&crate::rules::modern_meta::DEP_001, seen, format!("{feature}; told once a session"));
     }
 }

@@ -99,7 +99,7 @@ fn line(framing: &mut Framing, state: &mut SessionState, frame: &Frame, row: &Me
     // Who writes carriage returns writes them always: told once.
     if row.notes.contains(Notes::CARRIAGE_RETURN)
         && !framing.of_bodies
-        && state.told_once.insert(carriage_return(frame.direction())).is_none()
+        && state.first_time(carriage_return(frame.direction()))
     {
         out.find_at(&rule::FRM_006, revisions, row.at, by, "told once a direction");
     }
@@ -361,7 +361,7 @@ pub(crate) fn request(state: &SessionState, seen: &Seen<'_>, call: &Call, out: &
 
 /// More requests wait than are followed.
 pub(crate) fn too_many(state: &mut SessionState, seen: &Seen<'_>, out: &mut Out<'_>) {
-    if state.told_once.insert("TAP-001").is_none() {
+    if state.first_time("TAP-001") {
         out.find(&rule::TAP_001, seen, format!("{} wait for an answer", state.n_in_flight()));
     }
 }

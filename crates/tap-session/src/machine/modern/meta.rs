@@ -124,7 +124,7 @@ pub(super) fn request(state: &mut SessionState, seen: &Seen<'_>, call: &mut Call
     let there_is = seen.method.is_none_or(|method| !method.revisions().intersection(Revisions::MODERN).is_empty());
     if call.lacks_meta && there_is {
         out.find(&rule::MOD_001, seen, format!("{} without {}", quoted(&call.method), missing.join(" and ")));
-    } else if info.is_none() && there_is && state.told_once.insert("MOD-003 client").is_none() {
+    } else if info.is_none() && there_is && state.first_time("MOD-003 client") {
         out.find(&rule::MOD_003, seen, "no clientInfo; told once");
     }
     if level.is_some_and(|level| !level.is_null()) {
@@ -140,7 +140,7 @@ pub(super) fn answer(state: &mut SessionState, seen: &Seen<'_>, call: &Call, out
     if call.lacks_meta {
         find_beside(&rule::MOD_002, seen, quoted(&call.method), call.at, out);
     }
-    if seen.said.server_info.is_none() && state.told_once.insert("MOD-003 server").is_none() {
+    if seen.said.server_info.is_none() && state.first_time("MOD-003 server") {
         out.find(&rule::MOD_003, seen, "no serverInfo; told once");
     }
 }
