@@ -18,7 +18,7 @@ use crate::stored::{end_code, position_from_text, position_to_text, segment_from
 use crate::writer::{signed, unsigned};
 
 /// Counts the changes of `derived.sql` and of the code that fills it.
-const DERIVED_VERSION: i64 = 2;
+const DERIVED_VERSION: i64 = 3;
 
 const DERIVED_TABLES: &str = include_str!("derived.sql");
 
