@@ -199,6 +199,13 @@ pub struct Implementation {
     pub website_url: Option<String>,
 }
 
+impl Implementation {
+    /// This program, which is what a chair says that it is unless it is told otherwise.
+    fn of_this_program() -> Self {
+        Self { name: "mcp-tap".into(), version: env!("CARGO_PKG_VERSION").into(), ..Self::default() }
+    }
+}
+
 /// Why a session could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {

@@ -24,7 +24,7 @@ use tap_protocol::{Revisions, Side, method};
 
 pub(crate) use self::seen::{Parts, Said, Seen};
 use crate::observer::Stamp;
-use crate::row::{At, MessageRow, RowKind, Status};
+use crate::row::{At, MessageRow, RowKind, Status, with_messages};
 use crate::rule::{DETAIL_LIMIT_BYTES, Finding, Rule, clipped};
 use crate::state::{Call, SessionState, sender};
 
@@ -167,44 +167,37 @@ impl Machine {
         if stamp.stream.channel() == tap_frame::Channel::Message {
             party.n_bytes += frame.bytes.len() as u64;
         }
-        // The members of a batch, in step with their rows.
-        let mut members: Option<(Box<dyn Iterator<Item = Node<'_>> + '_>, std::slice::Iter<'_, Member>)> = None;
-        for row in rows {
+        for (row, node) in with_messages(rows, &frame.bytes) {
             state.at = Some(row.at);
-            let mut step =
-                |content: Part<'_>, node: Node<'_>| one(state, frame, stamp.scope, row, content, node, &mut out);
-            match (row.kind, content) {
-                (RowKind::Stderr | RowKind::Gap, _) => {}
+            let misfit = match (row.kind, content) {
+                (RowKind::Stderr | RowKind::Gap, _) => continue,
                 (RowKind::Blank | RowKind::NotJson, _) => {
                     rpc::no_message(state, &mut self.framing, frame, row, content, &mut out);
+                    continue;
                 }
                 (RowKind::Batch, Content::Batch(batch)) => {
                     rpc::frame(&mut self.framing, state, frame, row, &mut out);
                     rpc::batch(state, frame, row, batch, &mut out);
-                    members = Some((Box::new(Node::new(&frame.bytes).elements()), batch.members.iter()));
+                    continue;
                 }
                 (_, Content::Message(_)) => {
                     rpc::frame(&mut self.framing, state, frame, row, &mut out);
-                    one(state, frame, stamp.scope, row, Part::Message, Node::new(&frame.bytes), &mut out);
+                    None
                 }
                 (_, Content::NotAMessage(other)) => {
                     rpc::frame(&mut self.framing, state, frame, row, &mut out);
-                    one(state, frame, stamp.scope, row, Part::Other(other), Node::new(&frame.bytes), &mut out);
+                    Some(other)
                 }
-                (_, Content::Batch(_)) => {
-                    let Some((nodes, parts)) = &mut members else {
-                        continue;
-                    };
-                    let (Some(node), Some(member)) = (nodes.next(), parts.next()) else {
-                        continue;
-                    };
-                    match member {
-                        Member::Message(_) => step(Part::Message, node),
-                        Member::NotAMessage(other) => step(Part::Other(other), node),
+                (_, Content::Batch(batch)) => {
+                    match row.at.index_in_batch().and_then(|index| batch.members.get(index)) {
+                        Some(Member::Message(_)) => None,
+                        Some(Member::NotAMessage(other)) => Some(other),
+                        None => continue,
                     }
                 }
-                (_, Content::Blank | Content::NotJson(_)) => {}
-            }
+                (_, Content::Blank | Content::NotJson(_)) => continue,
+            };
+            one(state, frame, stamp.scope, row, misfit, node, &mut out);
         }
         self.count(&found.findings[before..]);
     }
@@ -267,20 +260,13 @@ impl Machine {
     }
 }
 
-/// A message, or what should have been one.
-#[derive(Clone, Copy)]
-pub(crate) enum Part<'a> {
-    Message,
-    Other(&'a NotAMessage),
-}
-
-/// Takes one message.
+/// Takes one message; `misfit` says what is wrong with what should have been one.
 fn one(
     state: &mut SessionState,
     frame: &Frame,
     scope: u64,
     row: &MessageRow,
-    part: Part<'_>,
+    misfit: Option<&NotAMessage>,
     node: Node<'_>,
     out: &mut Out<'_>,
 ) {
@@ -313,9 +299,9 @@ fn one(
         parts,
     };
     seen.revisions = lifecycle::revisions_of(state, &seen, call.as_deref());
-    match part {
-        Part::Other(other) => rpc::not_a_message(&seen, other, out),
-        Part::Message => rpc::message(&seen, out),
+    match misfit {
+        Some(other) => rpc::not_a_message(&seen, other, out),
+        None => rpc::message(&seen, out),
     }
     match (row.kind, call) {
         (RowKind::Request, _) => request(state, &seen, out),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tap_frame::Stream;
-use tap_jsonrpc::{Notes, RawId};
+use tap_jsonrpc::{Node, Notes, RawId};
 
 /// Which message is meant: a frame, or a member of a batch in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +14,14 @@ pub struct At {
     pub seq: u64,
     /// 0 for the frame itself, from 1 for a member of its batch.
     pub member: u64,
+}
+
+impl At {
+    /// Where in the array of its batch a member stands, from 0; `None` for a frame.
+    #[must_use]
+    pub fn index_in_batch(self) -> Option<usize> {
+        usize::try_from(self.member.checked_sub(1)?).ok()
+    }
 }
 
 /// What a frame, or a member of a batch, is.
@@ -143,4 +151,13 @@ pub struct MessageRow {
     pub lost_bytes: Option<u64>,
     /// What is odd about it.
     pub notes: Notes,
+}
+
+/// The rows of one frame, each with its message: the frame's, or a member of its batch.
+pub(crate) fn with_messages<'r, 'f>(
+    rows: impl Iterator<Item = &'r MessageRow>,
+    frame: &'f [u8],
+) -> impl Iterator<Item = (&'r MessageRow, Node<'f>)> {
+    let mut members = Node::new(frame).elements();
+    rows.map_while(move |row| Some((row, if row.at.member == 0 { Node::new(frame) } else { members.next()? })))
 }

@@ -138,3 +138,11 @@ pub(crate) fn clipped(text: &str, limit: usize) -> String {
 pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", clipped(text, 80))
 }
+
+/// The same of bytes that may be no text, and of which there may be many.
+pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+    quoted(&String::from_utf8_lossy(bytes.get(..QUOTED_BYTES).unwrap_or(bytes)))
+}
+
+/// What of them is looked at: more than is quoted.
+const QUOTED_BYTES: usize = 256;

@@ -82,8 +82,13 @@ impl Kept {
     /// Whether capabilities declare this one: its member is there, and neither `null` nor `false`.
     #[must_use]
     pub fn declares(&self, path: &[&str]) -> bool {
-        self.node().at(path).is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
+        declares(self.node(), path)
     }
+}
+
+/// Whether capabilities declare this one: its member is there, and neither `null` nor `false`.
+pub(crate) fn declares(capabilities: Node<'_>, path: &[&str]) -> bool {
+    capabilities.at(path).is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
 }
 
 /// What is known of one side.

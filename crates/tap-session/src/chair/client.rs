@@ -36,11 +36,7 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         Self {
-            implementation: Implementation {
-                name: "mcp-tap".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                ..Implementation::default()
-            },
+            implementation: Implementation::of_this_program(),
             capabilities: "{}".into(),
             revisions: Revisions::ALL,
             // As long as the Python and Rust SDKs wait.

@@ -54,11 +54,7 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
-            implementation: Implementation {
-                name: "mcp-tap".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                ..Implementation::default()
-            },
+            implementation: Implementation::of_this_program(),
             capabilities: "{}".into(),
             instructions: None,
             revisions: Revisions::ALL,

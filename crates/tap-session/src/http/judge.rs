@@ -20,7 +20,7 @@ use super::streams::{EventId, Known};
 use super::{HttpRequest, head};
 use crate::machine::{Found, Out};
 use crate::row::At;
-use crate::rule::{Finding, Rule, Severity, quoted};
+use crate::rule::{Finding, Rule, Severity, quoted, quoted_bytes};
 use crate::rules::progress::SRV_001;
 use crate::rules::{framing, http as rule, http_modern};
 use crate::state::Call;
@@ -294,7 +294,7 @@ impl<'a> Judge<'a> {
             Known::Again(sent) => (sent, "on two streams, of which this one was not resumed"),
             Known::Other(sent) => (sent, "for another event"),
         };
-        let detail = format!("{} {detail}", quoted(&String::from_utf8_lossy(id)));
+        let detail = format!("{} {detail}", quoted_bytes(id));
         if let Some(finding) = self.find(&rule::HTT_021, at, Side::Server, detail) {
             finding.others.push(sent.at);
         }
@@ -312,7 +312,7 @@ impl<'a> Judge<'a> {
         let (body, at) = (answered.body, answered.at);
         if matches!(self.session.kind, HttpSessionKind::Endpoint(_)) {
             if body.is_rpc && event.name() != b"message" {
-                let name = quoted(&String::from_utf8_lossy(event.name()));
+                let name = quoted_bytes(event.name());
                 self.find(&rule::SSE_003, at, Side::Server, format!("in an event {name}"));
             }
             return true;

@@ -155,11 +155,6 @@ fn roots(seen: &Seen<'_>, result: Node<'_>, out: &mut Out<'_>) {
     wrong.tell(&rule::ROT_001, seen, out);
 }
 
-/// Whether capabilities declare this: it is there, and neither `null` nor `false`.
-fn declares(capabilities: Node<'_>, path: &[&str]) -> bool {
-    capabilities.at(path).is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
-}
-
 /// The same rule broken at several places of one message: one finding, which names the first ones.
 #[derive(Debug, Default)]
 struct Several {

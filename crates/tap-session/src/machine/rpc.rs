@@ -9,7 +9,7 @@ use tap_protocol::Revisions;
 use super::{Out, Seen, lifecycle};
 use crate::observer::WATCHES;
 use crate::row::{At, MessageRow, RowKind};
-use crate::rule::{Severity, quoted};
+use crate::rule::{Severity, quoted, quoted_bytes};
 use crate::rules::framing as rule;
 use crate::state::{Call, SessionState, sender};
 
@@ -255,7 +255,7 @@ pub(crate) fn message(seen: &Seen<'_>, out: &mut Out<'_>) {
         out.find(&rule::RPC_001, seen, "it is missing");
     }
     if seen.notes.contains(Notes::OTHER_VERSION) {
-        let version = seen.node.get("jsonrpc").map(|version| quoted(&String::from_utf8_lossy(version.bytes())));
+        let version = seen.node.get("jsonrpc").map(|version| quoted_bytes(version.bytes()));
         out.find(&rule::RPC_001, seen, format!("it is {}", version.unwrap_or_default()));
     }
     if seen.notes.contains(Notes::DUPLICATE_MEMBER) {
@@ -297,7 +297,7 @@ fn id(seen: &Seen<'_>, id: Node<'_>, out: &mut Out<'_>) {
         return;
     }
     if !id.is_string() && !id.is_integer() {
-        out.find(&rule::RPC_003, seen, format!("it is {}", quoted(&String::from_utf8_lossy(id.bytes()))));
+        out.find(&rule::RPC_003, seen, format!("it is {}", quoted_bytes(id.bytes())));
     }
     unsafe_integer(seen, "id", id, out);
 }
@@ -309,11 +309,7 @@ fn unsafe_integer(seen: &Seen<'_>, what: &str, number: Node<'_>, out: &mut Out<'
     }
     let safe = -MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER;
     if number.is_number() && number.is_integer() && !number.as_i64().is_some_and(|number| safe.contains(&number)) {
-        out.find(
-            &rule::RPC_019,
-            seen,
-            format!("{} {}", quoted(what), quoted(&String::from_utf8_lossy(number.bytes()))),
-        );
+        out.find(&rule::RPC_019, seen, format!("{} {}", quoted(what), quoted_bytes(number.bytes())));
     }
 }
 

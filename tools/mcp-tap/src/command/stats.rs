@@ -183,13 +183,13 @@ impl<'a> Lengths<'a> {
 
     /// Bytes of a message in the frame.
     fn length(&mut self, at: At) -> u64 {
-        let Some(index) = at.member.checked_sub(1) else {
+        let Some(index) = at.index_in_batch() else {
             return self.frame.bytes.len() as u64;
         };
         let members = self.members.get_or_insert_with(|| {
             Node::new(&self.frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()
         });
-        usize::try_from(index).ok().and_then(|index| members.get(index)).copied().unwrap_or(0)
+        members.get(index).copied().unwrap_or(0)
     }
 }
 

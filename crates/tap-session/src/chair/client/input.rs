@@ -8,7 +8,7 @@ use super::Client;
 use crate::chair::calls::{OwnCall, Round, Waits};
 use crate::chair::seat::Heard;
 use crate::chair::{ErrorReply, InputRequest, Misuse, Outcome, Output, Request, write};
-use crate::row::{At, RowKind};
+use crate::row::{At, RowKind, with_messages};
 use crate::state::Kept;
 
 /// Requests of the server that can wait for the user at a time. More are answered with an error: a server must not take
@@ -18,15 +18,7 @@ const ASKED_LIMIT: usize = 1_000;
 impl Client {
     pub(super) fn line(&mut self, line: &Bytes, now_ns: u64) {
         let rows = self.seat.hear(line, now_ns);
-        let mut members = Node::new(line).elements();
-        for row in &rows {
-            let node = match row.at.member {
-                0 => Node::new(line),
-                _ => match members.next() {
-                    Some(member) => member,
-                    None => return,
-                },
-            };
+        for (row, node) in with_messages(rows.iter(), line) {
             let heard = Heard { row, line, node };
             match row.kind {
                 RowKind::Request => self.request_heard(&heard, now_ns),

@@ -8,7 +8,7 @@ use super::verdict::Verdict;
 use super::{Asked, CacheScope, Server, Spoken};
 use crate::chair::seat::Heard;
 use crate::chair::{ErrorReply, Misuse, Output, Request, write};
-use crate::row::RowKind;
+use crate::row::{RowKind, with_messages};
 use crate::state::Kept;
 
 /// Requests of the client that can wait for the user at a time. More are answered with an error: a client must not take
@@ -18,19 +18,11 @@ const ASKED_LIMIT: usize = 10_000;
 impl Server {
     pub(super) fn line(&mut self, line: &Bytes, now_ns: u64) {
         let rows = self.seat.hear(line, now_ns);
-        let mut members = Node::new(line).elements();
         let in_batch = rows.first().is_some_and(|row| row.kind == RowKind::Batch);
         // Every revision but one has no batches.
         let refused = in_batch && !matches!(self.spoken, Spoken::Legacy { revision: Revision::V2025_03_26, .. });
         let mut answered = false;
-        for row in &rows {
-            let node = match row.at.member {
-                0 => Node::new(line),
-                _ => match members.next() {
-                    Some(member) => member,
-                    None => return,
-                },
-            };
+        for (row, node) in with_messages(rows.iter(), line) {
             let heard = Heard { row, line, node };
             match row.kind {
                 RowKind::Request if refused => {

@@ -14,7 +14,7 @@ use super::super::head::Headers;
 use super::super::mirror::{Mirrored, badly_written, compare, compare_value};
 use super::{Answered, Asked, Judge, http_modern as rule};
 use crate::row::At;
-use crate::rule::{DETAIL_LIMIT_BYTES, Rule, clipped, quoted};
+use crate::rule::{DETAIL_LIMIT_BYTES, Rule, clipped, quoted, quoted_bytes};
 
 /// Problems of the tools of one list that are told.
 const PROBLEMS: usize = 10;
@@ -133,7 +133,7 @@ impl Judge<'_> {
                 (None, None) => continue,
                 (Some(argument), Some(raw)) => {
                     if let Some(mirrored) = compare_value(raw, argument) {
-                        let shown = quoted(&String::from_utf8_lossy(argument.bytes()));
+                        let shown = quoted_bytes(argument.bytes());
                         self.compared(&header, mirrored, &shown, asked.at, exchange);
                     }
                     continue;

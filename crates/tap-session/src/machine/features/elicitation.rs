@@ -6,10 +6,11 @@ use tap_jsonrpc::Node;
 use tap_protocol::{Revision, Revisions};
 use tap_schema::Schema;
 
-use super::{Several, declares, secret, verdict};
+use super::{Several, secret, verdict};
 use crate::machine::{Out, Seen};
 use crate::rule::quoted;
 use crate::rules::features::elicitation as rule;
+use crate::state::declares;
 
 /// Answers that are longer are not compared with what was asked for, bytes.
 const FORM_LIMIT_BYTES: usize = 64 * 1024;

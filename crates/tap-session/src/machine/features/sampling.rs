@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use tap_jsonrpc::Node;
 use tap_protocol::ContentPlace;
 
+use super::Several;
 use super::content::Blocks;
-use super::{Several, declares};
 use crate::machine::{Out, Seen};
 use crate::rule::quoted;
 use crate::rules::features::sampling as rule;
+use crate::state::declares;
 
 /// A request for a message of the model.
 pub(super) fn asked(seen: &Seen<'_>, params: Node<'_>, capabilities: Option<Node<'_>>, out: &mut Out<'_>) {

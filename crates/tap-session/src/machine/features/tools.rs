@@ -7,7 +7,7 @@ use tap_jsonrpc::Node;
 use super::{Several, verdict};
 use crate::machine::lists::{List, Taken, Tool};
 use crate::machine::{Out, Seen};
-use crate::rule::{clipped, quoted};
+use crate::rule::{clipped, quoted, quoted_bytes};
 use crate::rules::features as rule;
 use crate::state::Kept;
 
@@ -61,7 +61,7 @@ fn input_schema(tool: &Tool, seen: &Seen<'_>) -> Option<String> {
     }
     match schema.get("type") {
         Some(kind) if kind.is_text("object") => {}
-        Some(kind) => return Some(format!("its type is {}", quoted(&String::from_utf8_lossy(kind.bytes())))),
+        Some(kind) => return Some(format!("its type is {}", quoted_bytes(kind.bytes()))),
         None => return Some("it has no type".into()),
     }
     verdict::not_a_schema(tool.input()?, bytes, seen.revisions)

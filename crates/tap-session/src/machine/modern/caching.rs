@@ -10,7 +10,7 @@ use tap_protocol::CACHE_SCOPES;
 use super::super::{Out, Seen};
 use super::find_beside;
 use crate::row::At;
-use crate::rule::quoted;
+use crate::rule::{quoted, quoted_bytes};
 use crate::rules::modern_meta as rule;
 use crate::state::{Call, SessionState};
 
@@ -58,7 +58,7 @@ pub(super) fn complete(
     if let Some(ttl) = ttl
         && (!ttl.is_integer() || ttl.bytes().starts_with(b"-") && ttl.as_i64() != Some(0))
     {
-        out.find(&rule::CCH_002, seen, quoted(&String::from_utf8_lossy(ttl.bytes())));
+        out.find(&rule::CCH_002, seen, quoted_bytes(ttl.bytes()));
     }
     if method.paginated
         && let Some(scope) = known_scope

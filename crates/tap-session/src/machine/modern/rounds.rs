@@ -15,7 +15,7 @@ use crate::machine::features::{self, equal};
 use crate::row::At;
 use crate::rule::{Severity, quoted};
 use crate::rules::modern_rounds as rule;
-use crate::state::{Call, Kept, SessionState};
+use crate::state::{Call, Kept, SessionState, declares};
 
 /// Rounds that are remembered: a user is asked for a few things at a time, and some are never answered.
 const ROUNDS: usize = 100;
@@ -95,9 +95,7 @@ impl Input {
     }
 
     fn is_declared_in(self, capabilities: Node<'_>) -> bool {
-        let declares = |path: &[&str]| {
-            capabilities.at(path).is_some_and(|value| !value.is_null() && value.as_bool() != Some(false))
-        };
+        let declares = |path: &[&str]| declares(capabilities, path);
         match self {
             // An empty object means forms, as before there was another mode.
             Self::Form => {
