@@ -151,11 +151,15 @@ pub(crate) struct Run {
 #[command(after_long_help = "Examples:\n  \
         mcp-tap proxy https://example.com/mcp\n  \
         mcp-tap proxy --listen 127.0.0.1:7000 http://localhost:3000/mcp\n  \
-        mcp-tap proxy --name search https://example.com/sse")]
+        mcp-tap proxy --name search https://example.com/sse\n  \
+        {\"command\":\"mcp-tap\",\"args\":[\"proxy\",\"--stdio\",\"https://example.com/mcp\"]}      in a host's configuration")]
 pub(crate) struct Proxy {
     /// What to call the server [default: made from its address]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    /// Be a server on stdio for a host that starts us, in front of the server over HTTP
+    #[arg(long, conflicts_with_all = ["listen", "allow_origin", "allow_host"])]
+    pub(crate) stdio: bool,
     /// Where hosts connect; port 0 is a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,

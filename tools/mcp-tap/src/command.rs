@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bridge_stdio;
 pub(crate) mod check;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -12,4 +13,5 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
+mod stop;
 pub(crate) mod transfer;

@@ -9,6 +9,7 @@ use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::bridge_stdio::bridge_stdio;
 use crate::arguments::{Global, Proxy};
 use crate::failure::Failure;
 use crate::recording::{Recording, copies, say, session_start};
@@ -21,6 +22,10 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     };
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
     let upstream = Upstream::new(&UpstreamOptions::default()).map_err(|error| Failure::new(error.to_string()))?;
+    let name = proxy.name.clone().unwrap_or_else(|| name_of(authority.host()));
+    if proxy.stdio {
+        return bridge_stdio(global, proxy, name, keeper, upstream);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -30,7 +35,6 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --listen"))?;
     let clock = Clock::start();
     let copies = copies(clock);
-    let name = proxy.name.clone().unwrap_or_else(|| name_of(authority.host()));
     let start = session_start(clock, Transport::Http, name, vec![keeper.url(&proxy.url)]);
     let recording = Recording::begin(global.database(), start, copies.clone());
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
