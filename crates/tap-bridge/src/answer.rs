@@ -12,7 +12,9 @@ pub fn error_answer(raw_id: &[u8], cause: &str) -> Bytes {
     coded_answer(raw_id, INTERNAL_ERROR, cause)
 }
 
-pub(crate) fn coded_answer(raw_id: &[u8], code: i64, cause: &str) -> Bytes {
+/// A JSON-RPC error of the bridge's own, with any code. `raw_id` is the id of the request as it was written.
+#[must_use]
+pub fn coded_answer(raw_id: &[u8], code: i64, cause: &str) -> Bytes {
     let mut answer = br#"{"jsonrpc":"2.0","id":"#.to_vec();
     answer.extend_from_slice(raw_id);
     answer.extend_from_slice(format!(r#","error":{{"code":{code},"message":"mcp-tap: "#).as_bytes());

@@ -13,14 +13,14 @@
 mod answer;
 mod message;
 mod remote;
-//mod router;
-//mod session;
-//mod shared;
+mod router;
+mod session;
+mod shared;
 mod splice;
 
-pub use answer::{error_answer, one_line};
+pub use answer::{coded_answer, error_answer, one_line};
 pub use message::{Incoming, Nature};
 pub use remote::{Action, Head, RemoteServer, Request, Verb};
-//pub use router::{Output, STATUS_LIMIT_BYTES, WAITING_LIMIT_BYTES};
-//pub use session::SessionRouter;
-//pub use shared::{SharedRouter, status_of};
+pub use router::{Output, WAITING_LIMIT_BYTES};
+pub use session::SessionRouter;
+pub use shared::{SharedRouter, status_of};

@@ -17,7 +17,7 @@ mod serve;
 mod upstream;
 
 pub use body::{Body, BodyError, empty, full};
-pub use guard::Guard;
+pub use guard::{Guard, Refused};
 pub use keep::Keeper;
 pub use listen::{ListenError, Listener};
 pub use record::{Exchange, Recording};

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod check;
 pub(crate) mod db;

@@ -8,6 +8,7 @@ use super::streams::Shape;
 use super::{Ending, Head, RemoteServer};
 use crate::answer::one_line;
 use crate::message::{Incoming, Message, Nature};
+use crate::router::same_number;
 
 /// What of a body that is no message is quoted, bytes.
 const QUOTED_BYTES: usize = 200;
@@ -196,13 +197,14 @@ impl RemoteServer {
 }
 
 fn taken(waiting: &mut Vec<Waiting>, id: &RawId) -> Option<Waiting> {
-    let index = waiting.iter().position(|waiting| waiting.id == *id)?;
+    let exact = waiting.iter().position(|waiting| waiting.id == *id);
+    let index = exact.or_else(|| waiting.iter().position(|waiting| same_number(&waiting.id, id)))?;
     Some(waiting.remove(index))
 }
 
 fn answers_any(incoming: &Incoming, exchange: &Exchange) -> bool {
     let ids = incoming.messages.iter().filter_map(|message| message.id.as_ref());
-    ids.into_iter().any(|id| exchange.waiting.iter().any(|waiting| waiting.id == *id))
+    ids.into_iter().any(|id| exchange.waiting.iter().any(|waiting| waiting.id == *id || same_number(&waiting.id, id)))
 }
 
 /// Why there is no answer, for the host's user.
