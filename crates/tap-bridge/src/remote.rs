@@ -296,7 +296,8 @@ impl RemoteServer {
         let Some(id) = incoming.only().and_then(|message| message.cancelled()) else {
             return false;
         };
-        let asks = |incoming: &Incoming| incoming.is_modern_request() && incoming.requests().any(|(_, asked)| *asked == id);
+        let asks =
+            |incoming: &Incoming| incoming.is_modern_request() && incoming.requests().any(|(_, asked)| *asked == id);
         if let Some(index) = self.queue.iter().position(|(incoming, _)| asks(incoming)) {
             self.queue.remove(index);
             return true;

@@ -128,7 +128,9 @@ impl SessionRouter {
     fn answer(&mut self, incoming: &Incoming, bytes: Bytes) {
         let ids: Vec<&RawId> = incoming.messages.iter().filter_map(|message| message.id.as_ref()).collect();
         let Some(exchange) = ids.iter().find_map(|id| self.asked_in(id)) else {
-            return self.outputs.push_back(Output::Tell("an answer of the server's has no question, and was dropped".into()));
+            return self
+                .outputs
+                .push_back(Output::Tell("an answer of the server's has no question, and was dropped".into()));
         };
         let Some(open) = self.open.get_mut(&exchange) else {
             return;
@@ -195,7 +197,8 @@ impl SessionRouter {
                 break;
             };
             self.kept_bytes -= oldest.len();
-            self.outputs.push_back(Output::Tell("a message of the server's was dropped: its client does not listen".into()));
+            self.outputs
+                .push_back(Output::Tell("a message of the server's was dropped: its client does not listen".into()));
         }
     }
 }

@@ -80,7 +80,8 @@ impl SharedRouter {
 
     /// The client has left an exchange, which cancels its request.
     pub fn closed(&mut self, exchange: u64) {
-        let left: Vec<u64> = self.asked.extract_if(.., |_, asked| asked.exchange == exchange).map(|(number, _)| number).collect();
+        let left: Vec<u64> =
+            self.asked.extract_if(.., |_, asked| asked.exchange == exchange).map(|(number, _)| number).collect();
         for number in left {
             let cancel = format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{number},"reason":"the client closed the stream"}}}}"#
@@ -97,7 +98,9 @@ impl SharedRouter {
             return;
         }
         let Some(message) = incoming.only() else {
-            return self.outputs.push_back(Output::Tell("a line of the server's is no message, and was dropped".into()));
+            return self
+                .outputs
+                .push_back(Output::Tell("a line of the server's is no message, and was dropped".into()));
         };
         match message.kind {
             Kind::Result | Kind::Error => self.answer(message, &bytes),
@@ -105,7 +108,8 @@ impl SharedRouter {
             Kind::Request => {
                 // In this era no server asks; one that does shall not wait for ever.
                 let id = message.id.as_ref().map_or(&b"null"[..], RawId::as_bytes);
-                let answer = coded_answer(id, METHOD_NOT_FOUND, "no client can be asked by a server that all clients share");
+                let answer =
+                    coded_answer(id, METHOD_NOT_FOUND, "no client can be asked by a server that all clients share");
                 self.outputs.push_back(to_child(&answer));
             }
         }

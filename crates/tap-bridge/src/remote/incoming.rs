@@ -105,12 +105,14 @@ impl RemoteServer {
     fn answered(&mut self, exchange: &mut Exchange, body: &Bytes) {
         let incoming = Incoming::read(body);
         let is_refusal = !exchange.head.as_ref().is_some_and(Head::is_success);
-        let error = incoming.only().filter(|message| message.kind == Kind::Error).and_then(|_| Node::new(body).get("error"));
+        let error =
+            incoming.only().filter(|message| message.kind == Kind::Error).and_then(|_| Node::new(body).get("error"));
         match error {
             // Who refuses a request may not have read its id.
             Some(error) if !exchange.waiting.is_empty() && !answers_any(&incoming, exchange) => {
                 for waiting in std::mem::take(&mut exchange.waiting) {
-                    let answer = [b"{\"jsonrpc\":\"2.0\",\"id\":", waiting.id.as_bytes(), b",\"error\":", error.bytes(), b"}"];
+                    let answer =
+                        [b"{\"jsonrpc\":\"2.0\",\"id\":", waiting.id.as_bytes(), b",\"error\":", error.bytes(), b"}"];
                     let answer = one_line(&Bytes::from(answer.concat()));
                     self.to_host(&answer);
                 }
@@ -180,7 +182,11 @@ impl RemoteServer {
 
     fn taken_anywhere(&mut self, id: &RawId) -> Option<Waiting> {
         let of_retries = self.retries.iter_mut().map(|retry| &mut retry.waiting);
-        self.exchanges.values_mut().map(|exchange| &mut exchange.waiting).chain(of_retries).find_map(|all| taken(all, id))
+        self.exchanges
+            .values_mut()
+            .map(|exchange| &mut exchange.waiting)
+            .chain(of_retries)
+            .find_map(|all| taken(all, id))
     }
 
     /// What follows from an answer for what is sent later.

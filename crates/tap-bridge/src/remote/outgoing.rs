@@ -24,7 +24,9 @@ impl RemoteServer {
         ];
         if is_modern {
             let node = Node::new(&body);
-            self.modern_revision = node.at(&["params", "_meta", meta::PROTOCOL_VERSION]).and_then(|version| Some(version.text()?.into_owned()));
+            self.modern_revision = node
+                .at(&["params", "_meta", meta::PROTOCOL_VERSION])
+                .and_then(|version| Some(version.text()?.into_owned()));
             headers.extend(self.mirrored.of(node));
         } else if let (Some(revision), None) = (&self.modern_revision, &self.revision)
             && !is_initialize

@@ -182,10 +182,10 @@ mod tests {
             (r#"{"r":" padded ","n":9007199254740993}"#, vec!["Region==?base64?IHBhZGRlZCA=?=", "N=9007199254740993"]),
             (r#"{"r":"=?base64?literal?="}"#, vec!["Region==?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="]),
             (r#"{"r":"","n":null}"#, vec!["Region="]),
-            (r#"{"r":"世界","n":123456789012345678901234}"#, vec![
-                "Region==?base64?5LiW55WM?=",
-                "N=123456789012345678901234",
-            ]),
+            (
+                r#"{"r":"世界","n":123456789012345678901234}"#,
+                vec!["Region==?base64?5LiW55WM?=", "N=123456789012345678901234"],
+            ),
         ] {
             let request = call(arguments);
             let headers = mirrored.of(Node::new(request.as_bytes()));

@@ -1,7 +1,9 @@
 //! What the bridge answers itself, and heads of answers.
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, ORIGIN, VARY};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, ORIGIN, VARY,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, response};
 use tap_bridge::coded_answer;
 

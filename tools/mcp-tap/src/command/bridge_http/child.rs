@@ -145,8 +145,11 @@ impl Starter {
         tokio::spawn(self.clone().read_stderr(stderr));
         let (inputs, asked) = mpsc::channel(WAITING);
         let (left, leaving) = mpsc::unbounded_channel();
-        let use_ =
-            Arc::new(Use { n_open: AtomicUsize::new(0), last_ns: AtomicU64::new(self.clock.at_ns()), end: Notify::new() });
+        let use_ = Arc::new(Use {
+            n_open: AtomicUsize::new(0),
+            last_ns: AtomicU64::new(self.clock.at_ns()),
+            end: Notify::new(),
+        });
         let running = Running {
             starter: self.clone(),
             router,
@@ -221,7 +224,8 @@ impl Running {
     async fn run(mut self, mut waited: Waited) {
         let mut stopping = self.starter.stopping.clone();
         let why = loop {
-            let is_open = self.stdin_bytes.load(Ordering::Relaxed) < STDIN_LIMIT_BYTES && self.router.n_open() < OPEN_LIMIT;
+            let is_open =
+                self.stdin_bytes.load(Ordering::Relaxed) < STDIN_LIMIT_BYTES && self.router.n_open() < OPEN_LIMIT;
             let idle_left = self.idle_left();
             tokio::select! {
                 line = self.from_server.recv() => match line {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_MAX_AGE, CONTENT_TYPE, HeaderMap,
-    HeaderValue,
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_MAX_AGE, CONTENT_TYPE,
+    HeaderMap, HeaderValue,
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body_util::BodyExt;
@@ -101,7 +101,12 @@ impl Bridge {
         let mut gathered = Vec::new();
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                return Err(Answer::error(StatusCode::BAD_REQUEST, None, PARSE_ERROR, "the body of the request broke off"));
+                return Err(Answer::error(
+                    StatusCode::BAD_REQUEST,
+                    None,
+                    PARSE_ERROR,
+                    "the body of the request broke off",
+                ));
             };
             let Some(bytes) = frame.data_ref() else {
                 continue;
@@ -149,11 +154,15 @@ impl Bridge {
         let incoming = Incoming::read(&body);
         match incoming.nature {
             Nature::Message | Nature::Batch => {}
-            Nature::Blank | Nature::NotJson => return wrong(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body is no JSON"),
-            Nature::NoMessage => return wrong(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no JSON-RPC message"),
+            Nature::Blank | Nature::NotJson => {
+                return wrong(StatusCode::BAD_REQUEST, PARSE_ERROR, "the body is no JSON");
+            }
+            Nature::NoMessage => {
+                return wrong(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no JSON-RPC message");
+            }
         }
-        let is_modern = incoming.is_modern_request()
-            || era(&asked.headers) == Some(Era::Modern) && !incoming.is_initialize();
+        let is_modern =
+            incoming.is_modern_request() || era(&asked.headers) == Some(Era::Modern) && !incoming.is_initialize();
         match is_modern {
             true => self.modern_post(asked, incoming, body, record).await,
             false if incoming.is_initialize() => self.initialize(incoming, body, record).await,
@@ -165,7 +174,13 @@ impl Bridge {
     }
 
     /// A request that any client may send at any time.
-    async fn modern_post(&self, asked: &request::Parts, incoming: Incoming, body: Bytes, record: &Arc<Exchange>) -> Done {
+    async fn modern_post(
+        &self,
+        asked: &request::Parts,
+        incoming: Incoming,
+        body: Bytes,
+        record: &Arc<Exchange>,
+    ) -> Done {
         if incoming.nature == Nature::Batch {
             let cause = "in this revision a body has one message";
             return Answer::error(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, cause).into();
@@ -184,9 +199,7 @@ impl Bridge {
         }
         match self.shared_child().await {
             Ok(child) => self.ask(&child, incoming, body, record, None).await,
-            Err(cause) => {
-                Answer::error(StatusCode::BAD_GATEWAY, raw_id.as_deref(), INTERNAL_ERROR, &cause).into()
-            }
+            Err(cause) => Answer::error(StatusCode::BAD_GATEWAY, raw_id.as_deref(), INTERNAL_ERROR, &cause).into(),
         }
     }
 
@@ -370,7 +383,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// Whether `Accept` takes a media type, by name or by wildcard. Whoever sends none takes all.
 fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
-    let mut ranges = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).peekable();
+    let mut ranges = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .peekable();
     let kind = wanted.split('/').next().unwrap_or_default();
     ranges.peek().is_none()
         || ranges.any(|range| {
