@@ -329,6 +329,12 @@ fn a_client_that_conforms_conforms_through_the_tap() {
     check_client_scenarios("conformance of clients", "reverse", is_other);
 }
 
+/// Nothing changes for a client behind a forward proxy, authorization included: it is given the server's own URL.
+#[test]
+fn a_client_that_conforms_conforms_through_the_forward_proxy() {
+    check_client_scenarios("conformance of clients through the forward proxy", "forward", |_| false);
+}
+
 /// Has the suite's client scenarios directly, and with a tap that is a `reverse` or a `forward` proxy.
 #[track_caller]
 fn check_client_scenarios(test: &str, way: &str, is_other: impl Fn(&str) -> bool) {

@@ -4,6 +4,7 @@
 // (the client is given the suite's URL, and the tap as its proxy). The client's exit status is ours, unless the tap does
 // not end well.
 import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
 
 const [way, tapProgram, database, ...rest] = process.argv.slice(2);
 const url = rest.pop();
@@ -12,6 +13,8 @@ for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']) {
   delete environment[name];
   delete environment[name.toLowerCase()];
 }
+// A forward proxy keeps its authority there.
+environment.XDG_DATA_HOME = dirname(database);
 
 function ended(child) {
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
