@@ -17,6 +17,7 @@ mod support;
 mod cases;
 mod commands;
 mod faults;
+mod http_bridge;
 mod http_peers;
 mod judging;
 mod recording;

@@ -10,8 +10,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::Uri;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, Uri};
 use tap_bridge::{Action, Head, RemoteServer};
 use tap_http::{Keeper, Upstream};
 use tap_jsonrpc::SseEvent;
@@ -74,8 +77,9 @@ pub(crate) fn bridge_stdio(
     let (written, all_written) = std::sync::mpsc::channel();
     let started = read_lines(lines).and_then(|()| start_writer(outlet.clone(), from_bridge, written));
     let done = started.and_then(|()| {
-        let remote = Remote { upstream, recording: exchanges, outlet, address: proxy.url.clone() };
-        runtime.block_on(drive(clock, &proxy.url, Arc::new(remote), hosts_lines, to_host))
+        let (address, added) = without_credentials(&proxy.url);
+        let remote = Remote { upstream, recording: exchanges, outlet, address: address.clone(), added };
+        runtime.block_on(drive(clock, &address, Arc::new(remote), hosts_lines, to_host))
     });
     runtime.shutdown_background();
     let _ = all_written.recv_timeout(LAST_WRITES);
@@ -146,4 +150,19 @@ async fn drive(
             () = remote.outlet.broken() => server.terminate(),
         }
     }
+}
+
+/// An address without the user and password in it, and the header that says them.
+fn without_credentials(url: &Uri) -> (Uri, HeaderMap) {
+    let mut added = HeaderMap::new();
+    let credentials = url.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
+    let Some((credentials, host)) = credentials else {
+        return (url.clone(), added);
+    };
+    if let Ok(value) = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(credentials))) {
+        added.insert(AUTHORIZATION, value);
+    }
+    let mut parts = url.clone().into_parts();
+    parts.authority = host.parse().ok();
+    (Uri::from_parts(parts).unwrap_or_else(|_| url.clone()), added)
 }

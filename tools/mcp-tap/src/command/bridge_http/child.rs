@@ -230,15 +230,18 @@ impl Running {
             tokio::select! {
                 line = self.from_server.recv() => match line {
                     Some(line) => self.line(&line),
-                    None => break "the server closed its output".to_owned(),
+                    // Usually it ends with that; how it did is more to tell.
+                    None => match tokio::time::timeout(LAST_LINES, waited.ended()).await {
+                        Ok(why) => return self.over(&why),
+                        Err(_) => break "the server closed its output".to_owned(),
+                    },
                 },
                 Some(exchange) = self.leaving.recv() => self.left(exchange),
                 Some(input) = self.asked.recv(), if is_open => self.input(input),
                 () = self.stdin_changed.notified(), if !is_open => {}
                 why = waited.ended() => {
                     self.last_lines().await;
-                    self.over(&why);
-                    return;
+                    return self.over(&why);
                 }
                 () = self.use_.end.notified() => break "the session was ended".to_owned(),
                 () = tokio::time::sleep(idle_left.unwrap_or_default()), if idle_left.is_some() => {

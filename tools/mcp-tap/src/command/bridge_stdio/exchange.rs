@@ -28,6 +28,8 @@ pub(super) struct Remote {
     pub(super) recording: Arc<Recording>,
     pub(super) outlet: Arc<Outlet>,
     pub(super) address: Uri,
+    /// What goes with every request besides what MCP asks for: credentials.
+    pub(super) added: HeaderMap,
 }
 
 impl Remote {
@@ -92,6 +94,7 @@ impl Remote {
         if let Some(host) = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok()) {
             fields.insert(HOST, host);
         }
+        fields.extend(self.added.clone());
         fields.insert(USER_AGENT, HeaderValue::from_static(concat!("mcp-tap/", env!("CARGO_PKG_VERSION"))));
         for (name, value) in headers {
             // What cannot be written there the server will miss, and say so.
