@@ -12,6 +12,9 @@ const RETRY_NS: u64 = 1_000_000_000;
 /// The longest such time.
 const RETRY_LIMIT_NS: u64 = 30_000_000_000;
 
+/// The shortest time, even if the server says so: it may end every stream at once.
+const SHORTEST_RETRY_NS: u64 = 100_000_000;
+
 /// How often in a row a stream with answers may be opened again and say nothing.
 const ATTEMPTS: u32 = 10;
 
@@ -77,7 +80,7 @@ impl RemoteServer {
         }
         let told_ns = cursor.retry_ms.map(|retry_ms| retry_ms.saturating_mul(1_000_000));
         let doubled_ns = RETRY_NS.saturating_mul(1 << cursor.n_attempts.min(5));
-        let wait_ns = told_ns.unwrap_or(doubled_ns).min(RETRY_LIMIT_NS);
+        let wait_ns = told_ns.unwrap_or(doubled_ns.min(RETRY_LIMIT_NS)).max(SHORTEST_RETRY_NS);
         cursor.n_attempts += 1;
         let purpose = if purpose == Purpose::Listen { Purpose::Listen } else { Purpose::Resume };
         self.retries.push(Retry { at_ns: self.now_ns.saturating_add(wait_ns), purpose, waiting, cursor });
