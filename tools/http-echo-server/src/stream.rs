@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use tap_http_echo_server::answer::{End, Stream};
 use tap_http_echo_server::event;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// The body of an event stream.
 #[derive(Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct EventStream {
 impl EventStream {
     pub(crate) fn new(stream: Stream) -> Self {
         // An interval of nothing is refused by the clock.
-        let mut ticks = interval(stream.interval.max(Duration::from_nanos(1)));
+        let between = stream.interval.max(Duration::from_nanos(1));
+        let mut ticks = interval_at(Instant::now() + between, between);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self { stream, ticks, next: 0, is_over: false }
     }
@@ -41,7 +42,10 @@ impl Body for EventStream {
         let number = this.next;
         let mut data = Vec::new();
         if number < this.stream.n_events {
-            ready!(this.ticks.poll_tick(context));
+            // Not the first: the clock wakes up to a millisecond late.
+            if number > 0 {
+                ready!(this.ticks.poll_tick(context));
+            }
             event::notification(&mut data, &this.stream.name, number, event::now_ns());
             this.next += 1;
         } else {

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// The revision asked for in `initialize`
     #[arg(long, default_value = "2025-11-25")]
     pub(crate) protocol: String,
+    /// The process id of the proxy at the URL, to tell what it and its children use
+    #[arg(long)]
+    pub(crate) proxy_pid: Option<u32>,
     /// The server's URL, or a proxy's: http
     #[arg(value_parser = Target::parse)]
     pub(crate) url: Target,

@@ -9,6 +9,7 @@ mod connection;
 mod error;
 mod events;
 mod phase;
+mod proxy;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
-//! What the load clients share: the calls and the answers that they expect, percentiles, staying on one CPU.
+//! What the load clients share: the calls and the answers that they expect, percentiles, what processes use, staying
+//! on one CPU.
 //!
 //! The client over stdio is this package's program; the one over HTTP is `tap-http-load-client`.
 
 pub mod affinity;
 pub mod message;
+pub mod processes;
 pub mod statistics;

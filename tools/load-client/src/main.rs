@@ -8,7 +8,6 @@
 mod arguments;
 mod error;
 mod phase;
-mod processes;
 mod session;
 mod tally;
 
@@ -17,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::{Map, Value, json};
-use tap_load_client::{affinity, message, statistics};
+use tap_load_client::{affinity, message, processes, statistics};
 
 use crate::arguments::Arguments;
 

@@ -14,6 +14,7 @@ use super::Times;
 use crate::arguments::Arguments;
 use crate::connection::{Connection, is_exactly};
 use crate::error::PhaseError;
+use crate::proxy::{Proxy, ProxyCost};
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -32,6 +33,9 @@ pub(super) struct Report {
     altered: u64,
     /// Of the connections, sessions and all calls.
     messages_exchanged: u64,
+    proxy_cpu_us_per_call: Option<f64>,
+    #[serde(flatten)]
+    proxy: ProxyCost,
 }
 
 /// Calls that are made first and not counted: caches, page faults, connections to the upstream.
@@ -70,9 +74,11 @@ pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError>
         caller.durations.clear();
         caller.durations.reserve(arguments.calls / arguments.connections);
     }
+    let proxy = Proxy::look(arguments.proxy_pid);
     let started_at = Instant::now();
     let callers = call_all(callers, first_id, first_id + arguments.calls as u64).await?;
     let seconds = started_at.elapsed().as_secs_f64();
+    let proxy = proxy.cost();
     let n_text_bytes = text.of(0).len();
     Ok(Report {
         calls: arguments.calls,
@@ -84,6 +90,8 @@ pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError>
         exact: callers.iter().map(|caller| caller.n_exact).sum::<u64>() - n_warm_up as u64,
         altered: callers.iter().map(|caller| caller.n_altered).sum(),
         messages_exchanged: callers.iter().map(|caller| caller.connection.n_messages).sum(),
+        proxy_cpu_us_per_call: proxy.cpu_us_per_call(arguments.calls),
+        proxy,
         times: Times::new(callers.into_iter().flat_map(|caller| caller.durations).collect()),
     })
 }

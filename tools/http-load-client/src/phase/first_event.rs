@@ -10,6 +10,7 @@ use crate::arguments::Arguments;
 use crate::connection::Connection;
 use crate::error::PhaseError;
 use crate::events::Events;
+use crate::proxy::{Proxy, ProxyCost};
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -22,6 +23,8 @@ pub(super) struct Report {
     /// Streams that came byte for byte.
     exact: usize,
     messages_exchanged: u64,
+    #[serde(flatten)]
+    proxy: ProxyCost,
 }
 
 /// The stream of one call.
@@ -37,6 +40,7 @@ const STREAMING: &str = "reading an event stream";
 const N_EVENTS: usize = 3;
 
 pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError> {
+    let proxy = Proxy::look(arguments.proxy_pid);
     let mut connection = Connection::open(&arguments.url, &arguments.protocol).await?;
     let mut seen = Vec::new();
     // The first call opens the proxy's connection to the server, which is another question.
@@ -51,6 +55,7 @@ pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError>
         before_next: seen.iter().filter(|seen| seen.is_before_next).count(),
         exact: seen.iter().filter(|seen| seen.is_exact).count(),
         messages_exchanged: connection.n_messages,
+        proxy: proxy.cost(),
     })
 }
 

@@ -12,6 +12,7 @@ use crate::arguments::Arguments;
 use crate::connection::{Connection, Target};
 use crate::error::PhaseError;
 use crate::events::Events;
+use crate::proxy::{Proxy, ProxyCost};
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -30,6 +31,8 @@ pub(super) struct Report {
     /// Streams that ended as they should, neither sooner nor with something else.
     ended_well: usize,
     messages_exchanged: u64,
+    #[serde(flatten)]
+    proxy: ProxyCost,
 }
 
 /// What is asked of one stream.
@@ -53,6 +56,7 @@ const STREAMING: &str = "reading an event stream";
 
 pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError> {
     let n_events = (arguments.seconds * 1000).div_ceil(arguments.interval_ms);
+    let proxy = Proxy::look(arguments.proxy_pid);
     let mut reading = JoinSet::new();
     for index in 0..arguments.streams {
         let plan = Plan { id: 1 + index as u64, n_events, interval_ms: arguments.interval_ms };
@@ -81,6 +85,7 @@ pub(super) async fn measure(arguments: &Arguments) -> Result<Report, PhaseError>
         delay: Times::new(delays),
         ended_well: all.iter().filter(|seen| seen.ended_well).count(),
         messages_exchanged: all.iter().map(|seen| seen.n_messages).sum(),
+        proxy: proxy.cost(),
     })
 }
 
