@@ -3,12 +3,15 @@
 //! May know: bytes. Must not know: JSON, MCP, SQLite, files, clocks. A frame is not a JSON-RPC idea: a banner on stdout
 //! and a line on stderr are frames too, which is why this crate lies below the parser and not beside it.
 //!
-//! Start reading at [`Frame`] (what everything is about), then [`Segment`] (how the data path hands over what passed).
+//! Start reading at [`Frame`] (what everything is about), then [`Segment`] (how the data path hands over what passed) and
+//! [`HttpPart`] (what of HTTP is recorded).
 
+mod http;
 mod segment;
 
 use bytes::Bytes;
 
+pub use http::{HttpEnd, HttpHead, HttpPart};
 pub use segment::{Piece, Pieces, SEGMENT_BYTES, Segment, SegmentError};
 
 /// Which way a message goes, seen from the protocol's two sides.

@@ -6,9 +6,14 @@
 //! Layout of `pieces`, one entry a piece, all numbers as LEB128 (seven bits a byte, lowest first, top bit: more follows):
 //! `tag`, `nanoseconds since the previous piece` (since `at_ns` for the first), `length`. The tag's low two bits are the
 //! stream's code, the next two say what it is: 0 chunk (its bytes are the next `length` of `bytes`), 1 gap (`length`
-//! bytes passed that were not kept), 2 end of the stream (length 0). The layout is part of the database format.
+//! bytes passed that were not kept), 2 end of the stream (length 0).
+//!
+//! Where the low two bits are 3, it is a piece of an HTTP exchange: the next three bits are the [code](HttpPart::code) of
+//! the part, the bit above them says that it is a gap, and the exchange's number follows the tag, before the nanoseconds.
+//! The layout is part of the database format.
 
 use crate::Stream;
+use crate::http::HttpPart;
 
 /// How many bytes a segment holds before the next one should be begun.
 ///
@@ -19,6 +24,11 @@ pub const SEGMENT_BYTES: usize = 256 * 1024;
 const CHUNK: u8 = 0;
 const GAP: u8 = 1;
 const END: u8 = 2;
+
+/// In place of a stream's code: a piece of an HTTP exchange.
+const HTTP: u8 = 3;
+/// Of such a piece: bytes that were not kept.
+const HTTP_GAP: u8 = 1 << 5;
 
 /// A stretch of recorded traffic: what passed on all streams, in order, with the clock of every read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,6 +75,44 @@ pub enum Piece<'a> {
         /// Nanoseconds since the session opened.
         at_ns: u64,
     },
+    /// A part of an HTTP exchange, or a piece of one.
+    Http {
+        /// Which exchange; they are counted from 1.
+        exchange: u64,
+        /// Which part.
+        part: HttpPart,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+        /// Where the bytes begin in [`Segment::bytes`].
+        offset: usize,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// Bytes of an HTTP exchange that passed but were not kept.
+    HttpGap {
+        /// Which exchange.
+        exchange: u64,
+        /// Of which part.
+        part: HttpPart,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+        /// How many.
+        n_bytes: u64,
+    },
+}
+
+impl Piece<'_> {
+    /// Nanoseconds since the session opened.
+    #[must_use]
+    pub fn at_ns(&self) -> u64 {
+        match *self {
+            Self::Chunk { at_ns, .. }
+            | Self::Gap { at_ns, .. }
+            | Self::End { at_ns, .. }
+            | Self::Http { at_ns, .. }
+            | Self::HttpGap { at_ns, .. } => at_ns,
+        }
+    }
 }
 
 /// A stored segment that does not follow the layout.
@@ -152,6 +200,17 @@ impl Segment {
         self.push_header(END, stream, at_ns, wall_ns, 0);
     }
 
+    /// Appends a part of an HTTP exchange, or a piece of one.
+    pub fn push_http(&mut self, exchange: u64, part: HttpPart, at_ns: u64, wall_ns: u64, bytes: &[u8]) {
+        self.push_tag(part.code() << 2 | HTTP, Some(exchange), at_ns, wall_ns, bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends the fact that `n_bytes` of an HTTP exchange passed here which were not kept.
+    pub fn push_http_gap(&mut self, exchange: u64, part: HttpPart, at_ns: u64, wall_ns: u64, n_bytes: u64) {
+        self.push_tag(HTTP_GAP | part.code() << 2 | HTTP, Some(exchange), at_ns, wall_ns, n_bytes);
+    }
+
     /// The pieces, in the order in which they were appended.
     #[must_use]
     pub fn iter(&self) -> Pieces<'_> {
@@ -159,6 +218,10 @@ impl Segment {
     }
 
     fn push_header(&mut self, kind: u8, stream: Stream, at_ns: u64, wall_ns: u64, length: u64) {
+        self.push_tag(kind << 2 | stream.code(), None, at_ns, wall_ns, length);
+    }
+
+    fn push_tag(&mut self, tag: u8, exchange: Option<u64>, at_ns: u64, wall_ns: u64, length: u64) {
         if self.pieces.is_empty() {
             self.at_ns = at_ns;
             self.wall_ns = wall_ns;
@@ -166,7 +229,10 @@ impl Segment {
         }
         // Two pumps take the clock before they take the lock, so a piece may be a little older than the one before it.
         let at_ns = at_ns.max(self.newest_ns);
-        self.pieces.push(kind << 2 | stream.code());
+        self.pieces.push(tag);
+        if let Some(exchange) = exchange {
+            push_number(&mut self.pieces, exchange);
+        }
         push_number(&mut self.pieces, at_ns - self.newest_ns);
         push_number(&mut self.pieces, length);
         self.newest_ns = at_ns;
@@ -198,26 +264,47 @@ impl<'a> Pieces<'a> {
         let bad = SegmentError::BadHeader { offset };
         let tag = *self.pieces.get(offset).ok_or(bad)?;
         let mut at = offset + 1;
+        let exchange = match tag & 3 {
+            HTTP => Some(read_number(self.pieces, &mut at).ok_or(bad)?),
+            _ => None,
+        };
         let distance_ns = read_number(self.pieces, &mut at).ok_or(bad)?;
         let length = read_number(self.pieces, &mut at).ok_or(bad)?;
-        let stream = Stream::from_code(tag & 3).ok_or(bad)?;
         self.at_ns = self.at_ns.saturating_add(distance_ns);
         let at_ns = self.at_ns;
-        let piece = match tag >> 2 {
-            CHUNK => {
-                let missing = SegmentError::MissingBytes { offset };
-                let length = usize::try_from(length).map_err(|_| missing)?;
-                let end = self.offset.checked_add(length).ok_or(missing)?;
-                let bytes = self.bytes.get(self.offset..end).ok_or(missing)?;
-                let begin = std::mem::replace(&mut self.offset, end);
-                Piece::Chunk { stream, at_ns, offset: begin, bytes }
+        let piece = if let Some(exchange) = exchange {
+            let part = HttpPart::from_code(tag >> 2 & 7).ok_or(bad)?;
+            match tag >> 5 {
+                0 => {
+                    let (offset, bytes) = self.take_bytes(offset, length)?;
+                    Piece::Http { exchange, part, at_ns, offset, bytes }
+                }
+                1 => Piece::HttpGap { exchange, part, at_ns, n_bytes: length },
+                _ => return Err(bad),
             }
-            GAP => Piece::Gap { stream, at_ns, n_bytes: length },
-            END => Piece::End { stream, at_ns },
-            _ => return Err(bad),
+        } else {
+            let stream = Stream::from_code(tag & 3).ok_or(bad)?;
+            match tag >> 2 {
+                CHUNK => {
+                    let (offset, bytes) = self.take_bytes(offset, length)?;
+                    Piece::Chunk { stream, at_ns, offset, bytes }
+                }
+                GAP => Piece::Gap { stream, at_ns, n_bytes: length },
+                END => Piece::End { stream, at_ns },
+                _ => return Err(bad),
+            }
         };
         self.header = at;
         Ok(piece)
+    }
+
+    /// The bytes of the piece whose header is at `header`, and where they begin.
+    fn take_bytes(&mut self, header: usize, length: u64) -> Result<(usize, &'a [u8]), SegmentError> {
+        let missing = SegmentError::MissingBytes { offset: header };
+        let length = usize::try_from(length).map_err(|_| missing)?;
+        let end = self.offset.checked_add(length).ok_or(missing)?;
+        let bytes = self.bytes.get(self.offset..end).ok_or(missing)?;
+        Ok((std::mem::replace(&mut self.offset, end), bytes))
     }
 }
 
@@ -271,15 +358,22 @@ mod tests {
         Chunk(Stream, u64, Vec<u8>),
         Gap(Stream, u64, u64),
         End(Stream, u64),
+        Http(u64, HttpPart, u64, Vec<u8>),
+        HttpGap(u64, HttpPart, u64, u64),
     }
 
     fn owned() -> impl Strategy<Value = Owned> {
         let stream = || (0..3u8).prop_map(|code| Stream::from_code(code).unwrap());
+        let part = || prop::sample::select(&HttpPart::ALL[..]);
         prop_oneof![
             (stream(), any::<u64>(), prop::collection::vec(any::<u8>(), 0..300))
                 .prop_map(|(s, at, bytes)| Owned::Chunk(s, at, bytes)),
             (stream(), any::<u64>(), any::<u64>()).prop_map(|(s, at, n)| Owned::Gap(s, at, n)),
             (stream(), any::<u64>()).prop_map(|(s, at)| Owned::End(s, at)),
+            (any::<u64>(), part(), any::<u64>(), prop::collection::vec(any::<u8>(), 0..300))
+                .prop_map(|(exchange, part, at, bytes)| Owned::Http(exchange, part, at, bytes)),
+            (any::<u64>(), part(), any::<u64>(), any::<u64>())
+                .prop_map(|(exchange, part, at, n)| Owned::HttpGap(exchange, part, at, n)),
         ]
     }
 
@@ -292,13 +386,19 @@ mod tests {
                     Owned::Chunk(s, at, bytes) => segment.push_chunk(*s, *at, 7, bytes),
                     Owned::Gap(s, at, n) => segment.push_gap(*s, *at, 7, *n),
                     Owned::End(s, at) => segment.push_end(*s, *at, 7),
+                    Owned::Http(exchange, part, at, bytes) => segment.push_http(*exchange, *part, *at, 7, bytes),
+                    Owned::HttpGap(exchange, part, at, n) => segment.push_http_gap(*exchange, *part, *at, 7, *n),
                 }
             }
             let stored = Segment::from_stored(segment.wall_ns, segment.at_ns, segment.pieces.clone(), segment.bytes.clone());
             let mut newest = 0;
             let mut expected = pieces.clone();
             for piece in &mut expected {
-                let (Owned::Chunk(_, at, _) | Owned::Gap(_, at, _) | Owned::End(_, at)) = piece;
+                let (Owned::Chunk(_, at, _)
+                | Owned::Gap(_, at, _)
+                | Owned::End(_, at)
+                | Owned::Http(_, _, at, _)
+                | Owned::HttpGap(_, _, at, _)) = piece;
                 newest = newest.max(*at);
                 *at = newest;
             }
@@ -309,6 +409,11 @@ mod tests {
                 }
                 Piece::Gap { stream, at_ns, n_bytes } => Owned::Gap(stream, at_ns, n_bytes),
                 Piece::End { stream, at_ns } => Owned::End(stream, at_ns),
+                Piece::Http { exchange, part, at_ns, bytes, offset } => {
+                    assert_eq!(&stored.bytes[offset..offset + bytes.len()], bytes);
+                    Owned::Http(exchange, part, at_ns, bytes.to_vec())
+                }
+                Piece::HttpGap { exchange, part, at_ns, n_bytes } => Owned::HttpGap(exchange, part, at_ns, n_bytes),
             }).collect();
             prop_assert_eq!(read, expected);
         }
@@ -324,7 +429,9 @@ mod tests {
     fn damage_is_told_with_its_place() {
         for (pieces, bytes, expected) in [
             (&[0, 0][..], &b""[..], SegmentError::BadHeader { offset: 0 }),
-            (&[3, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
+            (&[0b0001_1111, 1, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
+            (&[0b0100_0011, 1, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
+            (&[3, 0x80], b"", SegmentError::BadHeader { offset: 0 }),
             (&[2, 0, 0, 0b1100, 0, 0], b"", SegmentError::BadHeader { offset: 3 }),
             (&[0, 0, 5], b"abc", SegmentError::MissingBytes { offset: 0 }),
             (

@@ -6,11 +6,11 @@
 //!
 //! What does not fit is counted and becomes a gap, so that copies and gaps together are the whole stream, in order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tap_frame::{SEGMENT_BYTES, Segment, Stream};
+use tap_frame::{HttpPart, SEGMENT_BYTES, Segment, Stream};
 
 use crate::clock::Clock;
 use crate::pump::READ_BYTES;
@@ -46,6 +46,8 @@ struct State {
     calm_times: u32,
     /// Bytes of each stream that found no room since the last copy that did.
     lost: [u64; 3],
+    /// The same of HTTP exchanges, by exchange and part.
+    lost_http: BTreeMap<(u64, HttpPart), u64>,
     /// All of them, since the beginning.
     lost_bytes: u64,
     /// The clock of the newest copy, kept or lost.
@@ -98,6 +100,28 @@ impl Copies {
             state.lost_bytes += bytes.len() as u64;
         }
         self.added(state, at_ns);
+    }
+
+    /// Leaves a copy of a part of an HTTP exchange, or of a piece of one. Never waits for the taker and never fails.
+    pub fn offer_http(&self, exchange: u64, part: HttpPart, at_ns: u64, bytes: &[u8]) {
+        let mut state = self.state();
+        // A part without bytes says that something happened; there is always room for that.
+        let is_word = matches!(part, HttpPart::RequestEnd | HttpPart::End);
+        if is_word || state.held_bytes() + bytes.len() <= self.limit_bytes {
+            state.write_gaps(at_ns, &self.clock);
+            let wall_ns = self.wall_if_first(&state.open, at_ns);
+            state.open.push_http(exchange, part, at_ns, wall_ns, bytes);
+        } else {
+            *state.lost_http.entry((exchange, part)).or_default() += bytes.len() as u64;
+            state.lost_bytes += bytes.len() as u64;
+        }
+        self.added(state, at_ns);
+    }
+
+    /// The clock of the copies.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Leaves word that a stream ended. There is always room for that.
@@ -224,6 +248,10 @@ impl State {
                 self.open.push_gap(stream, at_ns, wall_ns, lost);
             }
         }
+        for ((exchange, part), lost) in std::mem::take(&mut self.lost_http) {
+            let wall_ns = if self.open.is_empty() { clock.wall_ns(at_ns) } else { 0 };
+            self.open.push_http_gap(exchange, part, at_ns, wall_ns, lost);
+        }
     }
 
     fn seal(&mut self) {
@@ -253,7 +281,7 @@ mod tests {
                 Piece::Gap { stream, n_bytes, .. } => {
                     out[usize::from(stream.code())].extend((0..n_bytes).map(|_| None));
                 }
-                Piece::End { .. } => {}
+                Piece::End { .. } | Piece::Http { .. } | Piece::HttpGap { .. } => {}
             }
         }
         out
@@ -295,6 +323,29 @@ mod tests {
         segments.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
         let kept: Vec<u8> = streams(&segments)[0].iter().map(|byte| byte.unwrap_or(b'.')).collect();
         assert_eq!(kept, b"0123456789..........x");
+    }
+
+    #[test]
+    fn parts_of_exchanges_that_do_not_fit_are_gaps_of_their_exchange_and_their_ends_are_kept() {
+        let copies = Copies::new(Clock::start(), 200, 200);
+        copies.offer_http(1, HttpPart::RequestBody, 1, b"kept");
+        copies.offer_http(1, HttpPart::RequestBody, 2, &[b'x'; 300]);
+        copies.offer_http(2, HttpPart::ResponseBody, 3, &[b'y'; 250]);
+        copies.offer_http(1, HttpPart::RequestBody, 4, &[b'x'; 250]);
+        copies.offer_http(1, HttpPart::End, 5, &[1]);
+        assert_eq!(copies.lost_bytes(), 800);
+        let segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+        let told: Vec<String> = segments
+            .iter()
+            .flat_map(Segment::iter)
+            .map(|piece| match piece.unwrap() {
+                Piece::Http { exchange, part, bytes, .. } => format!("{exchange} {part:?} {bytes:?}"),
+                Piece::HttpGap { exchange, part, n_bytes, .. } => format!("{exchange} {part:?} -{n_bytes}"),
+                other => format!("{other:?}"),
+            })
+            .collect();
+        let expected = ["1 RequestBody [107, 101, 112, 116]", "1 RequestBody -550", "2 ResponseBody -250", "1 End [1]"];
+        assert_eq!(told, expected);
     }
 
     #[test]

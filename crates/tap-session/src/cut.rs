@@ -161,7 +161,7 @@ impl Cutter {
         }
         for piece in segment {
             let piece = piece?;
-            let (Piece::Chunk { at_ns, .. } | Piece::Gap { at_ns, .. } | Piece::End { at_ns, .. }) = piece;
+            let at_ns = piece.at_ns();
             // Two pumps take the clock before they take the lock. A segment sets that right among its own pieces, but its
             // first one may still be a little older than the last one of the segment before.
             let at_ns = at_ns.max(self.position.newest.at_ns);
@@ -181,6 +181,8 @@ impl Cutter {
                     self.complete(stream, FrameEnd::StreamEnd, sink);
                     sink(Cut::End { stream, at_ns });
                 }
+                // Of a recording over HTTP, which `tap-exchange` reads.
+                Piece::Http { .. } | Piece::HttpGap { .. } => {}
             }
         }
         Ok(())

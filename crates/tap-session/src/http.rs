@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbl::OrdMap;
-use tap_frame::{Frame, Origin, Stream};
+use tap_frame::{Frame, HttpEnd, Origin, Stream};
 use tap_jsonrpc::SseEvent;
 
 use crate::follow::{Lens, Meaning};
@@ -90,17 +90,6 @@ pub struct HttpRequest<'a> {
     pub headers: Headers<'a>,
     /// The body, decoded if it was compressed; empty when there was none.
     pub body: Bytes,
-}
-
-/// How an exchange ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HttpEnd {
-    /// All of the answer was sent.
-    Whole,
-    /// The client went away.
-    ByClient,
-    /// The server went away in the middle of the answer, or before it.
-    ByServer,
 }
 
 /// What something meant, in which session.

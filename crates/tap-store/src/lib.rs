@@ -25,4 +25,4 @@ pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
 pub use text::{Imported, export, import};
-pub use writer::{EndReason, SessionEnd, SessionStart};
+pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

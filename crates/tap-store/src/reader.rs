@@ -194,7 +194,7 @@ impl Store {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Session>> {
             let mut select = connection.prepare_cached(
-                "SELECT session.id, uuid, name, command, folder, environment, recorded_by, tap_pid, server_pid,
+                "SELECT session.id, uuid, name, transport, command, folder, environment, recorded_by, tap_pid, server_pid,
                         opened_unix_ns, closed_at_ns, end_reason, end_code, end_text, lost_bytes,
                         n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision,
                         (SELECT at_ns FROM segment WHERE segment.session = session.id ORDER BY number DESC LIMIT 1)

@@ -11,14 +11,14 @@
 
 mod target;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::TransactionBehavior::Immediate;
-use tap_frame::{Piece, Segment, Stream};
+use tap_frame::{HttpPart, Piece, Segment, Stream};
 
 use crate::derive::{Derived, Deriver, Step, prepare};
 use crate::error::StoreError;
@@ -393,6 +393,8 @@ impl Recorder {
     /// Replaces the backlog by a note of how much it was.
     fn lose_backlog(&mut self) {
         let (mut lost, mut ended) = ([0u64; 3], [false; 3]);
+        let mut lost_http: BTreeMap<(u64, HttpPart), u64> = BTreeMap::new();
+        let mut ended_http: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         let mut gap = Segment::default();
         let Some((first, _)) = self.backlog.front() else {
             return;
@@ -409,6 +411,16 @@ impl Recorder {
                     }
                     Piece::Gap { stream, n_bytes, .. } => lost[usize::from(stream.code())] += n_bytes,
                     Piece::End { stream, .. } => ended[usize::from(stream.code())] = true,
+                    Piece::Http { exchange, part: HttpPart::End, bytes, .. } => {
+                        ended_http.insert(exchange, bytes.to_vec());
+                    }
+                    Piece::Http { exchange, part, bytes, .. } => {
+                        *lost_http.entry((exchange, part)).or_default() += bytes.len() as u64;
+                        self.lost_bytes += bytes.len() as u64;
+                    }
+                    Piece::HttpGap { exchange, part, n_bytes, .. } => {
+                        *lost_http.entry((exchange, part)).or_default() += n_bytes;
+                    }
                 }
             }
             self.emptied.push(segment);
@@ -421,6 +433,12 @@ impl Recorder {
             if ended[usize::from(stream.code())] {
                 gap.push_end(stream, at_ns, wall_ns);
             }
+        }
+        for ((exchange, part), n_bytes) in lost_http {
+            gap.push_http_gap(exchange, part, at_ns, wall_ns, n_bytes);
+        }
+        for (exchange, end) in ended_http {
+            gap.push_http(exchange, HttpPart::End, at_ns, wall_ns, &end);
         }
         self.backlog_bytes = gap.weight();
         self.next_number = first + 1;

@@ -19,7 +19,7 @@ use tap_frame::Segment;
 
 use crate::error::StoreError;
 use crate::writer::{
-    EndReason, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
+    EndReason, SessionEnd, SessionStart, Transport, insert_segments, insert_session, signed, unsigned, update_end,
 };
 
 const FORMAT: &[u8] = b"mcp-tap spill 1\n";
@@ -309,6 +309,7 @@ fn start_to_json(start: &SessionStart) -> Value {
     json!({
         "uuid": start.uuid,
         "name": start.name,
+        "transport": start.transport.name(),
         "command": start.command,
         "folder": start.folder,
         "environment": start.environment,
@@ -328,6 +329,7 @@ fn start_from_json(value: &Value) -> Option<SessionStart> {
     Some(SessionStart {
         uuid: text("uuid")?,
         name: text("name")?,
+        transport: text("transport").and_then(|name| Transport::from_name(&name)).unwrap_or_default(),
         command: texts("command")?,
         folder: text("folder")?,
         environment: texts("environment")?,
@@ -344,6 +346,7 @@ fn end_to_json(end: &SessionEnd) -> Value {
         Some(EndReason::Exited(code)) => json!({ "exited": code }),
         Some(EndReason::Killed(number)) => json!({ "killed": number }),
         Some(EndReason::NotStarted(text)) => json!({ "not_started": text }),
+        Some(EndReason::Stopped) => json!({ "stopped": true }),
     };
     json!({ "at_ns": end.at_ns, "lost_bytes": end.lost_bytes, "reason": reason })
 }
@@ -355,7 +358,8 @@ fn end_from_json(bytes: &[u8]) -> Option<SessionEnd> {
     let reason = number("exited")
         .map(EndReason::Exited)
         .or_else(|| number("killed").map(EndReason::Killed))
-        .or_else(|| reason["not_started"].as_str().map(|text| EndReason::NotStarted(text.into())));
+        .or_else(|| reason["not_started"].as_str().map(|text| EndReason::NotStarted(text.into())))
+        .or_else(|| reason["stopped"].as_bool().map(|_| EndReason::Stopped));
     Some(SessionEnd { at_ns: value["at_ns"].as_u64()?, lost_bytes: unsigned(value["lost_bytes"].as_i64()?), reason })
 }
 

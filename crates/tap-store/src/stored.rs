@@ -6,7 +6,7 @@ use tap_jsonrpc::RawId;
 use tap_session::{At, FrameEnd, Identity, MessageRow, Moment, OpenFrame, Place, Position, RowKind, Status};
 
 use crate::reader::{Digest, Listed, Session, SessionId};
-use crate::writer::{EndReason, Liveness, SessionEnd, SessionStart, unsigned};
+use crate::writer::{EndReason, Liveness, SessionEnd, SessionStart, Transport, unsigned};
 
 pub(crate) fn segment_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(u64, Segment)> {
     let number = unsigned(row.get(0)?);
@@ -109,6 +109,7 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
         Some("not started") => {
             Some(EndReason::NotStarted(row.get::<_, Option<String>>("end_text")?.unwrap_or_default()))
         }
+        Some("stopped") => Some(EndReason::Stopped),
         _ => None,
     };
     let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
@@ -118,6 +119,7 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
         start: SessionStart {
             uuid: row.get("uuid")?,
             name: row.get("name")?,
+            transport: Transport::from_name(&row.get::<_, String>("transport")?).unwrap_or_default(),
             command: texts("command")?,
             folder: row.get("folder")?,
             environment: texts("environment")?,

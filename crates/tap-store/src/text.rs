@@ -18,7 +18,7 @@ use tap_session::{Recorded, segments_of};
 
 use crate::error::StoreError;
 use crate::reader::{Session, SessionId, Store};
-use crate::writer::{EndReason, SessionEnd, SessionStart};
+use crate::writer::{EndReason, SessionEnd, SessionStart, Transport};
 
 const FORMAT: &str = "recording/1";
 
@@ -75,6 +75,7 @@ pub fn export(
                 record.insert("end".into(), "killed".into());
                 record.insert("signal".into(), (*number).into())
             }
+            Some(EndReason::Stopped) => record.insert("end".into(), "stopped".into()),
             Some(EndReason::NotStarted(why)) => {
                 record.insert("end".into(), "not started".into());
                 record.insert("why".into(), why.clone().into())
@@ -99,7 +100,7 @@ fn header(session: &Session, first: u64) -> String {
     header.insert("command".into(), start.command.clone().into());
     header.insert("folder".into(), start.folder.clone().into());
     header.insert("environment".into(), start.environment.clone().into());
-    header.insert("transport".into(), "stdio".into());
+    header.insert("transport".into(), start.transport.name().into());
     header.insert("recorded_unix_ns".into(), start.opened_unix_ns.into());
     header.insert("recorded_by".into(), start.recorded_by.clone().into());
     header.insert("server_pid".into(), json!(start.server_pid));
@@ -223,6 +224,7 @@ struct Format {
 struct Header {
     uuid: Option<String>,
     server: Option<String>,
+    transport: Option<String>,
     #[serde(default)]
     command: Vec<String>,
     #[serde(default)]
@@ -254,6 +256,7 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     let start = SessionStart {
         uuid: uuid.clone(),
         name: header.server.unwrap_or_else(|| name.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+        transport: header.transport.as_deref().and_then(Transport::from_name).unwrap_or_default(),
         command: header.command,
         folder: header.folder,
         environment: header.environment,
@@ -345,6 +348,7 @@ impl<R: BufRead> Lines<'_, R> {
                     ("exited", Some(code), _) => Some(EndReason::Exited(code)),
                     ("killed", _, Some(number)) => Some(EndReason::Killed(number)),
                     ("not started", ..) => Some(EndReason::NotStarted(record.why.unwrap_or_default())),
+                    ("stopped", ..) => Some(EndReason::Stopped),
                     _ => None,
                 };
                 found.end = Some(SessionEnd { at_ns, reason, lost_bytes: record.lost_bytes });

@@ -13,6 +13,7 @@ pub(crate) fn start(name: &str, tap_pid: Option<u32>) -> SessionStart {
     SessionStart {
         uuid: format!("{name:0>32}"),
         name: name.into(),
+        transport: crate::Transport::Stdio,
         command: vec!["server".into(), "--flag".into()],
         folder: "/home/x".into(),
         environment: vec!["PATH".into()],

@@ -13,6 +13,33 @@ use tap_frame::Segment;
 use crate::error::StoreError;
 use crate::schema::open_for_writing;
 
+/// How the two sides are connected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// The server is a process whose standard streams carry the messages.
+    #[default]
+    Stdio,
+    /// HTTP: a session is the life of a proxy, and there may be many sessions of MCP in it.
+    Http,
+}
+
+impl Transport {
+    /// What it is called in the database and in text recordings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+        }
+    }
+
+    /// The transport with this [`name`](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Stdio, Self::Http].into_iter().find(|transport| transport.name() == name)
+    }
+}
+
 /// What is known about a session when it opens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionStart {
@@ -20,7 +47,9 @@ pub struct SessionStart {
     pub uuid: String,
     /// What a person calls the server.
     pub name: String,
-    /// The server's command line.
+    /// How the two sides are connected.
+    pub transport: Transport,
+    /// The server's command line, or its URL.
     pub command: Vec<String>,
     /// The working folder.
     pub folder: String,
@@ -45,6 +74,8 @@ pub enum EndReason {
     Killed(i32),
     /// The server could not be started.
     NotStarted(String),
+    /// The tap was asked to stop.
+    Stopped,
 }
 
 /// What is known about a session when it is over.
@@ -113,7 +144,7 @@ pub(crate) fn insert_session(connection: &Connection, start: &SessionStart) -> r
     connection.execute(
         "INSERT INTO session (uuid, name, command, folder, environment, transport, recorded_by, tap_pid, server_pid,
                               opened_unix_ns)
-         VALUES (:uuid, :name, :command, :folder, :environment, 'stdio', :recorded_by, :tap_pid, :server_pid,
+         VALUES (:uuid, :name, :command, :folder, :environment, :transport, :recorded_by, :tap_pid, :server_pid,
                  :opened_unix_ns)",
         named_params! {
             ":uuid": start.uuid,
@@ -121,6 +152,7 @@ pub(crate) fn insert_session(connection: &Connection, start: &SessionStart) -> r
             ":command": serde_json::Value::from(start.command.clone()).to_string(),
             ":folder": start.folder,
             ":environment": serde_json::Value::from(start.environment.clone()).to_string(),
+            ":transport": start.transport.name(),
             ":recorded_by": start.recorded_by,
             ":tap_pid": start.tap_pid,
             ":server_pid": start.server_pid,
@@ -151,6 +183,7 @@ pub(crate) fn update_end(connection: &Connection, session: i64, end: &SessionEnd
         Some(EndReason::Exited(code)) => (Some("exited"), Some(*code), None),
         Some(EndReason::Killed(number)) => (Some("killed"), Some(*number), None),
         Some(EndReason::NotStarted(text)) => (Some("not started"), None, Some(text)),
+        Some(EndReason::Stopped) => (Some("stopped"), None, None),
     };
     connection.execute(
         "UPDATE session SET closed_at_ns = ?, end_reason = ?, end_code = ?, end_text = ?, lost_bytes = ? WHERE id = ?",
@@ -237,6 +270,7 @@ impl std::fmt::Display for EndReason {
                 Err(_) => write!(f, "killed by signal {number}"),
             },
             Self::NotStarted(_) => write!(f, "not started"),
+            Self::Stopped => write!(f, "stopped"),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use http::Uri;
 use tap_session::Rule;
 
 use crate::reference::Reference;
@@ -69,6 +71,11 @@ pub(crate) enum Command {
     /// fails, traffic goes on and one line on stderr says so. MCP_TAP_OFF=1 in the environment makes `run` replace itself
     /// by the server.
     Run(Run),
+    /// Tap an HTTP server: a proxy that passes everything on and records it
+    ///
+    /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
+    /// nothing is changed that need not be. Ends with Ctrl-C.
+    Proxy(Proxy),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -137,6 +144,30 @@ pub(crate) struct Run {
     /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Options of `proxy`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+        mcp-tap proxy https://example.com/mcp\n  \
+        mcp-tap proxy --listen 127.0.0.1:7000 http://localhost:3000/mcp\n  \
+        mcp-tap proxy --name search https://example.com/sse")]
+pub(crate) struct Proxy {
+    /// What to call the server [default: made from its address]
+    #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
+    pub(crate) name: Option<String>,
+    /// Where hosts connect; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Also take requests of pages of this site, such as https://app.example.com
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Also take requests to this host name, when it is reached by another than localhost
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// The server's address, as it would stand in the host's configuration
+    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) url: Uri,
 }
 
 /// Options of `ls`.

@@ -7,6 +7,7 @@ pub(crate) mod demo_server;
 pub(crate) mod explain;
 pub(crate) mod log;
 pub(crate) mod ls;
+pub(crate) mod proxy;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;

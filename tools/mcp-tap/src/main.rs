@@ -12,6 +12,7 @@ mod new_file;
 mod output;
 mod paths;
 mod progress;
+mod recording;
 mod reference;
 mod text;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     start_own_log();
     let done = match command {
         Command::Run(run) => command::run::run(&global, run),
+        Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),

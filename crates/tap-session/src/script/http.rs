@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use tap_frame::HttpEnd;
 use tap_jsonrpc::{Node, SseSplitter};
 
 use super::{META, MILLISECOND_NS, handshake};
 use crate::follow::Lens;
-use crate::http::{Headers, HttpEnd, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest};
+use crate::http::{Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest};
 
 /// Whether a script is one of HTTP.
 pub(crate) fn is_http(script: &str) -> bool {

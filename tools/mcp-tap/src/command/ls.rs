@@ -128,6 +128,7 @@ pub(crate) fn end_of(session: &Session) -> (Style, String) {
         Some(end) => match &end.reason {
             None => (Style::Plain, "unknown".into()),
             Some(EndReason::Exited(0)) => (Style::Plain, "exited (0)".into()),
+            Some(EndReason::Stopped) => (Style::Plain, "stopped".into()),
             Some(reason) => (Style::Bad, reason.to_string()),
         },
     };
@@ -158,6 +159,7 @@ fn as_json(session: &Session, reference: &str) -> serde_json::Value {
         Some(EndReason::Exited(code)) => ("exited", Some(*code), None),
         Some(EndReason::Killed(number)) => ("killed", None, Some(*number)),
         Some(EndReason::NotStarted(_)) => ("not started", None, None),
+        Some(EndReason::Stopped) => ("stopped", None, None),
     };
     let why = match reason {
         Some(EndReason::NotStarted(why)) => Some(why),

@@ -1,41 +1,14 @@
 //! `mcp-tap run`: a server, a relay and a recorder, put together.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
-use tap_relay::{Clock, Copies, relay};
-use tap_store::{EndReason, Recorder, SessionEnd, SessionStart};
-use tap_transport::{
-    Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, is_writable, replace_with,
-    standard, write_all,
-};
+use tap_relay::{Clock, relay};
+use tap_store::{EndReason, Transport};
+use tap_transport::{Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, replace_with};
 
 use crate::arguments::{Global, Run};
 use crate::failure::{COULD_NOT, Failure};
 use crate::name::name_of;
-use crate::paths::{default_database, lossy, recorded_by};
-use crate::reference::new_uuid;
-
-/// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
-/// message. After a quiet spell the first one is written at once.
-const GATHER: Duration = Duration::from_millis(20);
-
-/// How often a recorder that waits for its database tries again.
-const RETRY: Duration = Duration::from_millis(50);
-
-/// Long enough to be as good as for ever.
-const FOR_EVER: Duration = Duration::from_secs(3600);
-
-/// What the pumps may be ahead of the recorder, bytes. Beyond this a copy becomes a gap.
-const COPIES_LIMIT_BYTES: usize = 32 * 1024 * 1024;
-
-/// From here on the recorder is woken out of gathering, bytes.
-const COPIES_URGENT_BYTES: usize = 2 * 1024 * 1024;
-
-/// What a pipe takes in one piece, and has room for when it has any (`PIPE_BUF`).
-const WHOLE_WRITE_BYTES: usize = 4096;
+use crate::paths::lossy;
+use crate::recording::{Recording, copies, say, session_start};
 
 /// Runs a tap to its end. Returns only when the server cannot be started or watched.
 pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
@@ -53,19 +26,12 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     let signals = Signals::take_over();
     let clock = Clock::start();
     let spawned = ServerProcess::spawn(&program, &arguments, mask);
-    let start = SessionStart {
-        uuid: new_uuid(),
-        name: run.name.unwrap_or_else(|| name_of(&program, &arguments)),
-        command: lossy(&[&[program], arguments.as_slice()].concat()),
-        folder: std::env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default(),
-        environment: environment(),
-        recorded_by: recorded_by(),
-        tap_pid: Some(std::process::id()),
-        server_pid: spawned.as_ref().ok().map(ServerProcess::id),
-        opened_unix_ns: clock.opened_unix_ns,
-    };
+    let name = run.name.unwrap_or_else(|| name_of(&program, &arguments));
+    let command = lossy(&[&[program], arguments.as_slice()].concat());
+    let mut start = session_start(clock, Transport::Stdio, name, command);
+    start.server_pid = spawned.as_ref().ok().map(ServerProcess::id);
     tracing::info!(session = start.uuid, name = start.name, server_pid = start.server_pid, "server started");
-    let copies = Arc::new(Copies::new(clock, COPIES_LIMIT_BYTES, COPIES_URGENT_BYTES));
+    let copies = copies(clock);
     let recording = Recording::begin(global.database(), start, copies.clone());
     let server = match spawned {
         Ok(server) => server,
@@ -93,94 +59,6 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     }
 }
 
-/// The thread that records.
-struct Recording {
-    ended: std::sync::mpsc::Sender<SessionEnd>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Recording {
-    fn begin(database: Option<PathBuf>, start: SessionStart, copies: Arc<Copies>) -> Self {
-        let (ended, end) = std::sync::mpsc::channel();
-        let body = move || {
-            let database = match database.map_or_else(default_database, Ok) {
-                Ok(database) => database,
-                Err(failure) => {
-                    say(&format!("{}; traffic goes on, but this session is not recorded", failure.message));
-                    return forget(&copies);
-                }
-            };
-            let mut recorder = Recorder::new(database, start, Box::new(|told| say(&told)));
-            record(&copies, &mut recorder);
-            if let Ok(end) = end.recv() {
-                recorder.finish(end);
-            }
-        };
-        let thread = std::thread::Builder::new().name("recorder".into()).spawn(body);
-        if let Err(error) = &thread {
-            say(&format!("cannot start the recorder: {error}; traffic goes on, but this session is not recorded"));
-        }
-        Self { ended, thread: thread.ok() }
-    }
-
-    /// Lets the recorder write what is left, and waits until it has.
-    fn finish(self, copies: &Copies, clock: Clock, reason: Option<EndReason>) {
-        let _ = self.ended.send(SessionEnd { at_ns: clock.at_ns(), reason, lost_bytes: copies.lost_bytes() });
-        copies.close();
-        if let Some(thread) = self.thread {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Takes copies and has them recorded until there are no more. Quiet moments are used to work out what they meant.
-fn record(copies: &Copies, recorder: &mut Recorder) {
-    let mut work_left = false;
-    let mut emptied = recorder.record(Vec::new());
-    loop {
-        copies.give_back(emptied);
-        let idle = match (recorder.is_behind(), work_left) {
-            (true, _) => RETRY,
-            (false, true) => Duration::ZERO,
-            (false, false) => FOR_EVER,
-        };
-        let taken = copies.take(GATHER, idle);
-        let quiet = taken.segments.is_empty();
-        emptied = recorder.record(taken.segments);
-        if taken.closed {
-            return;
-        }
-        work_left = if quiet { work_left && recorder.work_behind() } else { true };
-    }
-}
-
-/// Takes copies for nothing, where there is no place to record them to.
-fn forget(copies: &Copies) {
-    while !copies.take(GATHER, FOR_EVER).closed {}
-}
-
-fn environment() -> Vec<String> {
-    let mut names: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
-    names.sort();
-    lossy(&names)
-}
-
 fn exit_code(error: &tap_transport::SpawnError) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(COULD_NOT)
-}
-
-/// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
-/// does not read stderr, another thread does the waiting, for as long as the tap lives.
-fn say(text: &str) {
-    tracing::warn!("{text}");
-    let mut line = format!("mcp-tap: {text}\n");
-    if line.len() > WHOLE_WRITE_BYTES {
-        line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
-    }
-    if is_writable(standard(2)) {
-        let _ = write_all(standard(2), line.as_bytes());
-    } else {
-        let waiting = std::thread::Builder::new().name("tell".into());
-        let _ = waiting.spawn(move || write_all(standard(2), line.as_bytes()));
-    }
 }

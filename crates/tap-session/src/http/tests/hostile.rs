@@ -7,7 +7,9 @@ use proptest::sample::select;
 use tap_jsonrpc::SseEvent;
 
 use crate::follow::Lens;
-use crate::http::{HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEnd, HttpEvent, HttpFollower, HttpMoment, HttpRequest};
+use tap_frame::HttpEnd;
+
+use crate::http::{HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEvent, HttpFollower, HttpMoment, HttpRequest};
 
 /// One thing that is seen of an exchange.
 #[derive(Debug, Clone)]

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use tap_jsonrpc::SseSplitter;
 
 use crate::follow::Lens;
-use crate::http::{Headers, HttpEnd, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest};
+use tap_frame::HttpEnd;
+
+use crate::http::{Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest};
 
 /// How long a body is.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,0 +1,42 @@
+//! What the proxy answers itself: that it may not, or that the server is not there.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+
+use crate::body::{Body, full};
+
+/// Says that the answer is the proxy's, and why.
+const MCP_TAP_ERROR: HeaderName = HeaderName::from_static("mcp-tap-error");
+
+/// An answer of the proxy's own: a JSON-RPC error to the request with the id `raw_id`, or to none.
+///
+/// The code is that of an internal error: none of MCP's says that somebody between the two could not go on.
+pub(crate) fn answer(status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> Response<Body> {
+    let mut body = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    body.extend_from_slice(raw_id.unwrap_or(b"null"));
+    body.extend_from_slice(br#","error":{"code":-32603,"message":""#);
+    body.extend_from_slice(escaped(&format!("mcp-tap: {cause}")).as_bytes());
+    body.extend_from_slice(br#""}}"#);
+    let mut response = Response::new(full(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
+    if let Ok(value) = HeaderValue::from_str(&visible) {
+        response.headers_mut().insert(MCP_TAP_ERROR, value);
+    }
+    response
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

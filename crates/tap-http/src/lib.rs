@@ -1,0 +1,26 @@
+//! The ends of the wire over HTTP: a listener, an upstream, and a proxy between them that keeps a copy.
+//!
+//! May know: frames, the queue of copies, how a message's envelope is read (for the id of an error that we answer
+//! ourselves). Must not know: sessions, the store, what anything meant. Nothing here waits for a recorder.
+//!
+//! Start reading at [`Reverse`] (one exchange from end to end), then [`Recording`] (what of it is kept, and what never).
+
+mod answer;
+mod body;
+mod guard;
+mod headers;
+mod keep;
+mod listen;
+mod record;
+mod reverse;
+mod serve;
+mod upstream;
+
+pub use body::{Body, BodyError, empty, full};
+pub use guard::Guard;
+pub use keep::Keeper;
+pub use listen::{ListenError, Listener};
+pub use record::{Exchange, Recording};
+pub use reverse::Reverse;
+pub use serve::{Handle, serve};
+pub use upstream::{Upstream, UpstreamError, UpstreamOptions};

@@ -1,0 +1,149 @@
+//! What of HTTP is recorded: exchanges, less what is secret.
+//!
+//! Recording never waits and never fails. Heads are kept with the values of those fields alone that are known to be no
+//! secrets (`keep.rs`), bodies only of exchanges that are MCP: the answers of OAuth's endpoints are full of tokens.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::header::ACCEPT;
+use http::{HeaderMap, Version, request, response};
+use tap_frame::{HttpEnd, HttpHead, HttpPart};
+use tap_relay::Copies;
+
+use crate::keep::Keeper;
+
+/// How many paths are remembered at which there is MCP. A server has one or two.
+const PATHS: usize = 1_000;
+
+/// What records the exchanges with one server.
+#[derive(Debug)]
+pub struct Recording {
+    copies: Arc<Copies>,
+    keeper: Keeper,
+    n_exchanges: AtomicU64,
+    /// Paths at which there is MCP whatever the headers say.
+    paths: Mutex<HashSet<String>>,
+}
+
+impl Recording {
+    /// Records into `copies`, from exchange 1 on.
+    #[must_use]
+    pub fn new(copies: Arc<Copies>, keeper: Keeper) -> Self {
+        Self { copies, keeper, n_exchanges: AtomicU64::new(0), paths: Mutex::default() }
+    }
+
+    /// Says that what is sent to this path is MCP: the path of a server's URL, or one that its `endpoint` event named.
+    pub fn is_mcp_at(&self, path: &str) {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        if paths.len() < PATHS {
+            paths.insert(path.into());
+        }
+    }
+
+    /// Begins to record an exchange. `connection` tells clients apart: requests on one connection come from one client.
+    #[must_use]
+    pub fn begin(self: &Arc<Self>, connection: u64, head: &request::Parts) -> Arc<Exchange> {
+        let number = self.n_exchanges.fetch_add(1, Ordering::Relaxed) + 1;
+        let exchange =
+            Exchange { recording: self.clone(), number, is_mcp: self.is_mcp(head), over: AtomicBool::new(false) };
+        let target = self.keeper.target(&head.uri, exchange.is_mcp && self.is_endpoint(head.uri.path()));
+        let first_line = format!("{connection} {} {target} {:?}", head.method, head.version);
+        exchange.head(HttpPart::Request, &first_line, &head.headers);
+        Arc::new(exchange)
+    }
+
+    fn is_endpoint(&self, path: &str) -> bool {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+    }
+
+    fn is_mcp(&self, head: &request::Parts) -> bool {
+        let is_stream = |value: &http::HeaderValue| {
+            value.as_bytes().windows(EVENT_STREAM.len()).any(|window| window.eq_ignore_ascii_case(EVENT_STREAM))
+        };
+        head.headers.keys().any(|name| name.as_str().starts_with("mcp-"))
+            || head.headers.get_all(ACCEPT).iter().any(is_stream)
+            || self.is_endpoint(head.uri.path())
+    }
+}
+
+const EVENT_STREAM: &[u8] = b"text/event-stream";
+
+/// The record of one exchange while it goes on. Dropped before its end was said, the client went away.
+#[derive(Debug)]
+pub struct Exchange {
+    recording: Arc<Recording>,
+    number: u64,
+    is_mcp: bool,
+    over: AtomicBool,
+}
+
+impl Exchange {
+    fn offer(&self, part: HttpPart, bytes: &[u8]) {
+        let copies = &self.recording.copies;
+        copies.offer_http(self.number, part, copies.clock().at_ns(), bytes);
+    }
+
+    fn head(&self, part: HttpPart, first_line: &str, headers: &HeaderMap) {
+        let mut text = Vec::with_capacity(512);
+        HttpHead::begin(&mut text, first_line);
+        for (name, value) in headers {
+            HttpHead::add(&mut text, name.as_str(), &self.recording.keeper.value(name.as_str(), value.as_bytes()));
+        }
+        self.offer(part, &text);
+    }
+
+    /// Whether bodies are kept.
+    #[must_use]
+    pub fn is_mcp(&self) -> bool {
+        self.is_mcp
+    }
+
+    /// Keeps some of the request's body.
+    pub fn request_body(&self, bytes: &[u8]) {
+        if self.is_mcp && !bytes.is_empty() {
+            self.offer(HttpPart::RequestBody, bytes);
+        }
+    }
+
+    /// The request is complete.
+    pub fn request_end(&self) {
+        self.offer(HttpPart::RequestEnd, b"");
+    }
+
+    /// The request has a connection to the server, which `took` so long to make, if it was made for it.
+    pub fn connected(&self, version: Version, took: Option<Duration>) {
+        let text = match took {
+            Some(took) => format!("{version:?} {}", took.as_nanos()),
+            None => format!("{version:?}"),
+        };
+        self.offer(HttpPart::Connected, text.as_bytes());
+    }
+
+    /// The server has begun to answer.
+    pub fn response(&self, head: &response::Parts) {
+        self.head(HttpPart::Response, &format!("{:?} {}", head.version, head.status.as_u16()), &head.headers);
+    }
+
+    /// Keeps some of the response's body.
+    pub fn response_body(&self, bytes: &[u8]) {
+        if self.is_mcp && !bytes.is_empty() {
+            self.offer(HttpPart::ResponseBody, bytes);
+        }
+    }
+
+    /// The exchange is over. Only the first end counts.
+    pub fn end(&self, end: HttpEnd) {
+        if !self.over.swap(true, Ordering::Relaxed) {
+            self.offer(HttpPart::End, &[end.code()]);
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.end(HttpEnd::ByClient);
+    }
+}
