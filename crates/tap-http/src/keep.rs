@@ -164,7 +164,9 @@ impl Keeper {
             let is_scheme = |text: &str| !text.is_empty() && text.len() < LONG_PART && text.bytes().all(is_token);
             // A scheme stands before its first parameter, with a space between.
             let (scheme, parameter) = match part.split_once(' ') {
-                Some((scheme, rest)) if is_scheme(scheme) && !rest.trim_start().starts_with('=') => (scheme, rest.trim()),
+                Some((scheme, rest)) if is_scheme(scheme) && !rest.trim_start().starts_with('=') => {
+                    (scheme, rest.trim())
+                }
                 _ if is_scheme(part) => return part.to_owned(),
                 _ => ("", part),
             };
@@ -309,7 +311,10 @@ mod tests {
             assert!(!keeper.target(&uri).contains(SECRET), "{target}");
             assert!(!keeper.url(&uri).contains(SECRET), "{target}");
         }
-        assert_eq!(keeper.target(&"/.well-known/oauth-protected-resource/mcp".parse().unwrap()), "/.well-known/oauth-protected-resource/mcp");
+        assert_eq!(
+            keeper.target(&"/.well-known/oauth-protected-resource/mcp".parse().unwrap()),
+            "/.well-known/oauth-protected-resource/mcp"
+        );
         assert_eq!(keeper.url(&"https://u:p@x.example:1/mcp".parse().unwrap()), "https://x.example:1/mcp");
     }
 

@@ -35,7 +35,14 @@ impl Recording {
     /// Records into `copies`, from exchange 1 on.
     #[must_use]
     pub fn new(copies: Arc<Copies>, keeper: Keeper) -> Self {
-        Self { copies, keeper, n_exchanges: AtomicU64::new(0), paths: Mutex::default(), endpoints: Mutex::default(), is_stopped: AtomicBool::new(false) }
+        Self {
+            copies,
+            keeper,
+            n_exchanges: AtomicU64::new(0),
+            paths: Mutex::default(),
+            endpoints: Mutex::default(),
+            is_stopped: AtomicBool::new(false),
+        }
     }
 
     /// Says that what is sent to this path is MCP, such as the path of a server's URL.
@@ -62,8 +69,7 @@ impl Recording {
         let exchange =
             Exchange { recording: self.clone(), number, is_mcp: self.is_mcp(head), over: AtomicBool::new(false) };
         let named = head.uri.path_and_query().map_or("/", |target| target.as_str());
-        let target =
-            if contains(&self.endpoints, named) { named.to_owned() } else { self.keeper.target(&head.uri) };
+        let target = if contains(&self.endpoints, named) { named.to_owned() } else { self.keeper.target(&head.uri) };
         let first_line = format!("{connection} {} {target} {:?}", head.method, head.version);
         exchange.head(HttpPart::Request, &first_line, &head.headers);
         Arc::new(exchange)
@@ -104,8 +110,21 @@ fn holds(value: &http::HeaderValue, word: &[u8]) -> bool {
 /// What the paths of OAuth's endpoints end in, as a rule (MCP 2025-03-26, Authorization, Fallbacks; RFC 7009, 7591, 7662,
 /// 8628, 9126).
 const OAUTH: &[&str] = &[
-    "access_token", "authorize", "callback", "device_authorization", "introspect", "introspection", "login", "oauth",
-    "par", "register", "registration", "revocation", "revoke", "token", "userinfo",
+    "access_token",
+    "authorize",
+    "callback",
+    "device_authorization",
+    "introspect",
+    "introspection",
+    "login",
+    "oauth",
+    "par",
+    "register",
+    "registration",
+    "revocation",
+    "revoke",
+    "token",
+    "userinfo",
 ];
 
 const FORM: &[u8] = b"application/x-www-form-urlencoded";

@@ -252,7 +252,9 @@ fn own_answer(exchange: &Arc<Exchange>, status: StatusCode, raw_id: Option<&[u8]
 fn takes_event_stream(head: &request::Parts) -> bool {
     let wanted = b"text/event-stream";
     let values = head.headers.get_all(http::header::ACCEPT).iter();
-    values.map(HeaderValue::as_bytes).any(|value| value.windows(wanted.len()).any(|part| part.eq_ignore_ascii_case(wanted)))
+    values
+        .map(HeaderValue::as_bytes)
+        .any(|value| value.windows(wanted.len()).any(|part| part.eq_ignore_ascii_case(wanted)))
 }
 
 fn begins_with(value: &HeaderValue, beginning: &[u8]) -> bool {
