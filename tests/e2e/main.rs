@@ -18,6 +18,7 @@ mod cases;
 mod commands;
 mod faults;
 mod http_peers;
+mod http;
 mod judging;
 mod recording;
 mod relay;

@@ -7,20 +7,24 @@
 
 mod answer;
 mod body;
+mod endpoint;
 mod guard;
 mod headers;
 mod keep;
 mod listen;
 mod record;
 mod reverse;
+mod route;
 mod serve;
+mod upload;
 mod upstream;
+mod wire;
 
 pub use body::{Body, BodyError, empty, full};
 pub use guard::Guard;
 pub use keep::Keeper;
 pub use listen::{ListenError, Listener};
 pub use record::{Exchange, Recording};
-pub use reverse::Reverse;
-pub use serve::{Handle, serve};
-pub use upstream::{Upstream, UpstreamError, UpstreamOptions};
+pub use reverse::{Notices, Reverse};
+pub use serve::{Handle, ServeOptions, serve};
+pub use upstream::{HEADER_LIMIT_BYTES, SMALLEST_HEADER_LIMIT_BYTES, Upstream, UpstreamError, UpstreamOptions};
