@@ -55,7 +55,14 @@ impl Recording {
         Arc::new(exchange)
     }
 
-    fn is_endpoint(&self, path: &str) -> bool {
+    /// Where the copies go.
+    #[must_use]
+    pub fn copies(&self) -> &Arc<Copies> {
+        &self.copies
+    }
+
+    /// Whether what is sent to this path is known to be MCP.
+    pub(crate) fn is_endpoint(&self, path: &str) -> bool {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
     }
 

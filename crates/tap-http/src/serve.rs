@@ -19,7 +19,7 @@ use crate::body::Body;
 use crate::listen::Listener;
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
-const LAST_EXCHANGES: Duration = Duration::from_millis(200);
+pub(crate) const LAST_EXCHANGES: Duration = Duration::from_millis(200);
 
 /// After a failure to take a connection (too many files are open) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -84,15 +84,20 @@ async fn accept(
     }
 }
 
+/// How connections of clients are served.
+pub(crate) fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().preserve_header_case(true);
+    builder
+}
+
 fn serve_connection(stream: TcpStream, number: u64, handler: Arc<impl Handle>, graceful: &GracefulShutdown) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let handler = handler.clone();
         async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
     });
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().preserve_header_case(true);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    let connection = builder().serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = watched.await {

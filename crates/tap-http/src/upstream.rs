@@ -29,6 +29,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 pub struct UpstreamOptions {
     /// Certificates (PEM) of authorities that are trusted beside the system's.
     pub authorities: Vec<Vec<u8>>,
+    /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
+    pub http1_alone: bool,
 }
 
 /// That a server cannot be reached or did not answer.
@@ -80,7 +82,6 @@ impl Upstream {
             // Some systems hold certificates that nobody can read; the others are good.
             let _ = roots.add(certificate);
         }
-        let _ = options;
         let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| UpstreamError::Certificate(error.to_string()))?
@@ -90,8 +91,11 @@ impl Upstream {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEP_ALIVE));
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions().wrap_connector(tcp);
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let connector = match options.http1_alone {
+            true => connector.enable_http1().wrap_connector(tcp),
+            false => connector.enable_all_versions().wrap_connector(tcp),
+        };
         let mut builder = Client::builder(TokioExecutor::new());
         builder.http1_preserve_header_case(true);
         Ok(Self { client: builder.build(TimedConnector(connector)) })
