@@ -156,24 +156,20 @@ impl LocalAuthority {
         self.folder.join("authority.crt")
     }
 
-    /// Its certificate.
-    #[must_use]
-    pub fn certificate(&self) -> &CertificateDer<'static> {
-        &self.certificate
-    }
-
-    /// Writes a file (PEM) with this authority's certificate and `others`, for clients that are told of one file and trust
-    /// nothing else then.
+    /// Writes a file (PEM) with this authority's certificate, those that the system trusts, and those in `others` (PEM), for
+    /// clients that are told of one file and trust nothing else then.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn write_bundle<'a>(
-        &self,
-        others: impl Iterator<Item = &'a CertificateDer<'a>>,
-    ) -> Result<PathBuf, AuthorityError> {
+    pub fn write_bundle(&self, others: &[Vec<u8>]) -> Result<PathBuf, AuthorityError> {
+        let mut trusted = rustls_native_certs::load_native_certs().certs;
+        // What cannot be read of a file is not trusted by those either who would read it themselves.
+        trusted.extend(others.iter().flat_map(|text| CertificateDer::pem_slice_iter(text).map_while(Result::ok)));
         let mut text = pem_of("CERTIFICATE", &self.certificate);
-        text.extend(others.map(|other| pem_of("CERTIFICATE", other)));
+        // Where the system's are such a file already, ours is in it.
+        let not_ours = trusted.iter().filter(|certificate| **certificate != self.certificate);
+        text.extend(not_ours.map(|certificate| pem_of("CERTIFICATE", certificate)));
         let path = self.folder.join("bundle.crt");
         replace(&path, text.as_bytes(), 0o644)?;
         Ok(path)

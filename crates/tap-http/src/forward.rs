@@ -179,9 +179,7 @@ impl Forward {
                 pass_blindly(client, server, self.closing());
                 Response::new(empty())
             }
-            Err(error) => {
-                answer(StatusCode::BAD_GATEWAY, None, &format!("cannot connect to {authority}: {error}"))
-            }
+            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("cannot connect to {authority}: {error}")),
         }
     }
 
@@ -214,7 +212,9 @@ impl Forward {
         let host = destination.authority.host().to_owned();
         let config = match self.authority.server_config(&host, SystemTime::now()) {
             Ok(config) => config,
-            Err(error) => return self.tell(&host, Told::NoCertificate { host: host.clone(), error: error.to_string() }),
+            Err(error) => {
+                return self.tell(&host, Told::NoCertificate { host: host.clone(), error: error.to_string() });
+            }
         };
         let handshake = TlsAcceptor::from(config).accept(client);
         match tokio::time::timeout(HANDSHAKE_LIMIT, handshake).await {

@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`Reverse`] (one exchange from end to end), then [`Recording`] (what of it is kept, and what never).
 
+mod additions;
 mod answer;
 mod authority;
 mod body;
@@ -22,6 +23,7 @@ mod serve;
 mod tunnel;
 mod upstream;
 
+pub use additions::{Additions, NotAllowed};
 pub use authority::{AuthorityError, LocalAuthority};
 pub use body::{Body, BodyError, empty, full};
 pub use forward::{Forward, Hosts, Told, forward};

@@ -65,7 +65,8 @@ impl Origins {
             Some(Known::Mcp(_)) => return Judged::Other,
             Some(Known::Perhaps(_)) | None => {}
         }
-        if !is_mcp && !(head.method == Method::GET && accepts(&head.headers, EVENT_STREAM)) {
+        let asks_for_stream = head.method == Method::GET && accepts(&head.headers, EVENT_STREAM);
+        if !is_mcp && !asks_for_stream {
             return Judged::Other;
         }
         let prepared = match known.get(origin) {

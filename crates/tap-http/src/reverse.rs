@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tap_frame::HttpEnd;
 
+use crate::additions::Additions;
 use crate::answer::answer;
 use crate::body::{Body, Copied, Which};
 use crate::guard::Guard;
@@ -26,6 +27,8 @@ pub struct Reverse {
     pub authority: Authority,
     /// How the server is reached.
     pub upstream: Upstream,
+    /// What is added to requests.
+    pub additions: Additions,
     /// Who may ask.
     pub guard: Guard,
     /// Where exchanges are recorded.
@@ -46,6 +49,7 @@ impl Handle for Reverse {
         if let Ok(host) = HeaderValue::from_str(host_of(&self.authority)) {
             head.headers.insert(HOST, host);
         }
+        self.additions.add_to(&mut head.headers);
         let body = Copied::new(body, Which::Request, exchange.clone()).boxed_unsync();
         match self.upstream.send(Request::from_parts(head, body)).await {
             Ok(response) => {
