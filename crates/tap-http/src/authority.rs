@@ -318,3 +318,85 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> AuthorityError {
 fn cannot_make(error: impl std::fmt::Display) -> AuthorityError {
     AuthorityError::Make(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn an_authority_stays_the_same_until_its_time_is_nearly_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("data/mcp-tap");
+        let now = SystemTime::now();
+        let mut certificates = Vec::new();
+        for (days, is_new) in [(0, true), (1, false), (639, false), (641, true), (642, false)] {
+            let authority = LocalAuthority::open(&folder, now + DAY * days).unwrap();
+            assert_eq!(authority.is_new(), is_new, "after {days} days");
+            certificates.push(std::fs::read_to_string(authority.certificate_path()).unwrap());
+        }
+        assert!(certificates[0] == certificates[2] && certificates[2] != certificates[3]);
+        assert_eq!(certificates[3], certificates[4]);
+        assert_eq!(names(&folder), ["authority.crt", "authority.lock", "authority.pem"]);
+    }
+
+    #[test]
+    fn a_certificate_that_was_deleted_or_changed_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || LocalAuthority::open(folder.path(), SystemTime::now()).unwrap();
+        let path = open().certificate_path();
+        let text = std::fs::read(&path).unwrap();
+        std::fs::write(&path, "another").unwrap();
+        open();
+        assert_eq!(std::fs::read(&path).unwrap(), text);
+        std::fs::remove_file(&path).unwrap();
+        open();
+        assert_eq!(std::fs::read(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_used_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        LocalAuthority::open(folder.path(), SystemTime::now()).unwrap();
+        let path = folder.path().join("authority.pem");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let told = LocalAuthority::open(folder.path(), SystemTime::now()).unwrap_err().to_string();
+        assert!(told.contains("can be read by others"), "{told}");
+    }
+
+    #[test]
+    fn certificates_are_signed_for_names_and_addresses_and_kept_for_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let authority = LocalAuthority::open(folder.path(), now).unwrap();
+        let long = ["a-label-of-a-name-that-is-not-short"; 3].join(".");
+        for host in ["example.com", "example.com.", "127.0.0.1", "[::1]", &long, "xn--bcher-kva.example"] {
+            let first = authority.server_config(host, now).unwrap();
+            assert!(Arc::ptr_eq(&first, &authority.server_config(host, now + DAY * 29).unwrap()), "{host}");
+            assert!(!Arc::ptr_eq(&first, &authority.server_config(host, now + DAY * 31).unwrap()), "{host}");
+        }
+        assert!(authority.server_config("bücher.example", now).is_err());
+        for number in 0..LEAVES + 10 {
+            authority.server_config(&format!("{number}.example.com"), now).unwrap();
+        }
+        assert!(authority.leaves.lock().unwrap().len() <= LEAVES);
+    }
+
+    #[test]
+    fn a_bundle_holds_this_authority_and_others() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let authority = LocalAuthority::open(folder.path(), SystemTime::now()).unwrap();
+        let other = LocalAuthority::open(other.path(), SystemTime::now()).unwrap();
+        let text = |authority: &LocalAuthority| std::fs::read_to_string(authority.certificate_path()).unwrap();
+        let others = [text(&other).into_bytes(), b"no certificate".to_vec(), text(&authority).into_bytes()];
+        let bundle = std::fs::read_to_string(authority.write_bundle(&others).unwrap()).unwrap();
+        assert!(bundle.starts_with(&text(&authority)) && bundle.contains(&text(&other)));
+        assert_eq!(bundle.matches(&text(&authority)).count(), 1);
+    }
+}

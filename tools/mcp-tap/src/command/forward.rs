@@ -180,8 +180,16 @@ fn environment(address: &str, certificate: &Path, bundle: &Path) -> Vec<(&'stati
     }
     variables.push(("NODE_USE_ENV_PROXY", "1".into()));
     variables.push(("NODE_EXTRA_CA_CERTS", for_node.into()));
-    // These replace what the system trusts.
-    for name in ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"] {
+    // These replace what the system trusts. Besides what hosts are made with, programs that they start are in it.
+    for name in [
+        "SSL_CERT_FILE",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "GIT_SSL_CAINFO",
+        "CARGO_HTTP_CAINFO",
+        "PIP_CERT",
+        "AWS_CA_BUNDLE",
+    ] {
         variables.push((name, bundle.into()));
     }
     variables.push(("DENO_CERT", certificate.into()));
