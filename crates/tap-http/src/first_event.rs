@@ -5,16 +5,13 @@
 //! Source: MCP 2024-11-05, basic/transports, HTTP with SSE; the format: HTML, 9.2.6 Interpreting an event stream.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
-use tap_frame::HttpEnd;
 
-use crate::body::BodyError;
-use crate::record::Exchange;
+use crate::body::{BodyError, Copied};
 
 /// An event that has not ended after so many bytes is none that names an endpoint.
 const FIRST_EVENT_BYTES: usize = 16 * 1024;
@@ -93,33 +90,24 @@ impl Reader {
 /// What is to be done once the first event is known; says whether the exchange is to be recorded from there on.
 pub(crate) type Decide = Box<dyn FnOnce(FirstEvent) -> bool + Send>;
 
-/// A response's body that leaves copies, and whose first event decides whether it goes on leaving them.
+/// A response's body whose first event decides whether it goes on leaving copies.
 pub(crate) struct Watched {
-    inner: Incoming,
+    inner: Copied<Incoming>,
     reader: Reader,
     /// There until it is decided.
     decide: Option<Decide>,
-    /// There as long as it is recorded.
-    exchange: Option<Arc<Exchange>>,
 }
 
 impl Watched {
-    pub(crate) fn new(inner: Incoming, exchange: Arc<Exchange>, decide: Decide) -> Self {
-        Self { inner, reader: Reader::default(), decide: Some(decide), exchange: Some(exchange) }
+    pub(crate) fn new(inner: Copied<Incoming>, decide: Decide) -> Self {
+        Self { inner, reader: Reader::default(), decide: Some(decide) }
     }
 
     fn decide(&mut self, found: FirstEvent) {
         if let Some(decide) = self.decide.take()
             && !decide(found)
         {
-            self.exchange = None;
-        }
-    }
-
-    fn end(&mut self, end: HttpEnd) {
-        self.decide(FirstEvent::Other);
-        if let Some(exchange) = self.exchange.take() {
-            exchange.end(end);
+            self.inner.forget();
         }
     }
 }
@@ -130,33 +118,16 @@ impl HttpBody for Watched {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = self.get_mut();
-        let polled = match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
-            Some(Ok(frame)) => {
-                if let Some(bytes) = frame.data_ref() {
-                    if let Some(exchange) = &this.exchange {
-                        exchange.response_body(bytes);
-                    }
-                    if this.decide.is_some() {
-                        match this.reader.read(bytes) {
-                            FirstEvent::Unknown => {}
-                            found => this.decide(found),
-                        }
-                    }
-                }
-                if this.inner.is_end_stream() {
-                    this.end(HttpEnd::Whole);
-                }
-                Some(Ok(frame))
+        let polled = ready!(Pin::new(&mut this.inner).poll_frame(context));
+        if this.decide.is_some() {
+            let found = match &polled {
+                Some(Ok(frame)) => frame.data_ref().map_or(FirstEvent::Unknown, |bytes| this.reader.read(bytes)),
+                Some(Err(_)) | None => FirstEvent::Other,
+            };
+            if found != FirstEvent::Unknown {
+                this.decide(found);
             }
-            Some(Err(error)) => {
-                this.end(HttpEnd::ByServer);
-                Some(Err(error.into()))
-            }
-            None => {
-                this.end(HttpEnd::Whole);
-                None
-            }
-        };
+        }
         Poll::Ready(polled)
     }
 

@@ -28,9 +28,9 @@ use crate::authority::LocalAuthority;
 use crate::body::{Body, empty};
 use crate::listen::Listener;
 use crate::origins::{Origins, Sessions};
-use crate::serve::{Handle, LAST_EXCHANGES, builder, serve};
+use crate::serve::{Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
 use crate::tunnel::{self, Kind};
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, UpstreamError, UpstreamOptions};
 
 /// How long a client may take for a TLS handshake.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
@@ -89,6 +89,7 @@ pub struct Forward {
     told: Mutex<HashSet<String>>,
     /// Where we listen: nobody is let through to ourselves.
     own: SocketAddr,
+    options: ServeOptions,
     closing: watch::Sender<bool>,
 }
 
@@ -104,21 +105,33 @@ pub(crate) struct Destination {
 }
 
 impl Forward {
-    /// A proxy that is to listen at `own`.
+    /// A proxy that is to listen at `own` and reaches servers as `upstream` says.
     ///
-    /// `upgrading` is the same way to servers as `upstream`, but speaks HTTP/1.1 alone. `tell` is called from the tasks
-    /// that serve, and must not wait.
-    #[must_use]
+    /// `tell` is called from the tasks that serve, and must not wait.
+    ///
+    /// # Errors
+    ///
+    /// When a certificate that is to be trusted cannot be read.
     pub fn new(
         own: SocketAddr,
         authority: LocalAuthority,
         hosts: Hosts,
-        (upstream, upgrading): (Upstream, Upstream),
+        upstream: &UpstreamOptions,
         sessions: Box<dyn Sessions>,
         tell: Box<dyn Fn(Told) + Send + Sync>,
-    ) -> Self {
-        let (origins, told, closing) = (Origins::new(sessions), Mutex::default(), watch::Sender::new(false));
-        Self { authority, hosts, upstream, upgrading, origins, tell, told, own, closing }
+    ) -> Result<Self, UpstreamError> {
+        Ok(Self {
+            authority,
+            hosts,
+            upstream: Upstream::new(upstream)?,
+            upgrading: Upstream::new(&UpstreamOptions { http1_alone: true, ..upstream.clone() })?,
+            origins: Origins::new(sessions),
+            tell,
+            told: Mutex::default(),
+            own,
+            options: ServeOptions { header_limit_bytes: upstream.header_limit_bytes },
+            closing: watch::Sender::new(false),
+        })
     }
 
     fn destination(&self, scheme: Scheme, authority: &Authority) -> Option<Destination> {
@@ -247,12 +260,12 @@ impl Forward {
     ) -> u64 {
         let count = Arc::new(AtomicU64::new(0));
         let requests = count.clone();
+        let builder = builder(self.options);
         let service = service_fn(move |request| {
             let (forward, destination) = (self.clone(), destination.clone());
             requests.fetch_add(1, Ordering::Relaxed);
             async move { Ok::<_, Infallible>(forward.exchange(connection, &destination, request).await) }
         });
-        let builder = builder();
         let mut serving = std::pin::pin!(builder.serve_connection_with_upgrades(TokioIo::new(client), service));
         let done = tokio::select! {
             done = serving.as_mut() => done,
@@ -300,7 +313,8 @@ impl Destination {
 /// Serves a forward proxy until `stop`; tunnels end then.
 pub async fn forward(listener: Listener, forward: Arc<Forward>, stop: impl Future<Output = ()>) {
     let ended = forward.clone();
-    serve(listener, forward.clone(), async move {
+    let options = forward.options;
+    serve(listener, forward.clone(), options, async move {
         stop.await;
         ended.closing.send_replace(true);
     })

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, Method, StatusCode, request, response};
 
-use crate::record::Recording;
+use crate::record::{Recording, looks_like_mcp};
 
 /// How many origins are recorded at most: each has a recorder of its own.
 const ORIGINS: usize = 64;
@@ -65,8 +65,7 @@ impl Origins {
             Some(Known::Mcp(_)) => return Judged::Other,
             Some(Known::Perhaps(_)) | None => {}
         }
-        let asks_for_stream = head.method == Method::GET && accepts(&head.headers, EVENT_STREAM);
-        if !is_mcp && !asks_for_stream {
+        if !is_mcp && !asks_for_stream(head) {
             return Judged::Other;
         }
         let prepared = match known.get(origin) {
@@ -120,19 +119,23 @@ impl Origins {
 /// Streamable HTTP have to (MCP 2025-03-26 and later, Streamable HTTP, Sending Messages to the Server).
 fn shows_mcp(head: &request::Parts) -> bool {
     let is_ours = |name: &HeaderName| name.as_str().starts_with("mcp-") && !name.as_str().starts_with("mcp-tap-");
-    head.headers.keys().any(is_ours)
-        || head.method == Method::POST
-            && accepts(&head.headers, JSON)
-            && accepts(&head.headers, EVENT_STREAM)
-            && has(&head.headers, &CONTENT_TYPE, JSON)
+    let takes_both = head.method == Method::POST
+        && accepts(&head.headers, JSON)
+        && accepts(&head.headers, EVENT_STREAM)
+        && has(&head.headers, &CONTENT_TYPE, JSON);
+    // Clients have their headers in requests to an authorization server too.
+    looks_like_mcp(head) && (takes_both || head.headers.keys().any(is_ours))
+}
+
+/// Whether a request asks for an event stream and for nothing else, as the first one of HTTP+SSE does.
+pub(crate) fn asks_for_stream(head: &request::Parts) -> bool {
+    head.method == Method::GET && accepts(&head.headers, EVENT_STREAM)
 }
 
 /// Whether a request to a server that is one of MCP belongs to that.
 fn belongs(head: &request::Parts, recording: &Recording) -> bool {
     let path = head.uri.path();
-    head.method == Method::GET && accepts(&head.headers, EVENT_STREAM)
-        || path.starts_with("/.well-known/")
-        || recording.is_endpoint(path)
+    asks_for_stream(head) || path.starts_with("/.well-known/") || recording.is_known(path)
 }
 
 /// Whether an answer sends the client to an MCP server's metadata.

@@ -111,10 +111,11 @@ impl Server {
                 tokio::spawn(async move {
                     let answer = move |asked: &Asked| answer(address, asked);
                     match tls {
-                        Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => serve(stream, told, answer).await,
-                            Err(_) => {}
-                        },
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, told, answer).await;
+                            }
+                        }
                         None => serve(stream, told, answer).await,
                     }
                 });

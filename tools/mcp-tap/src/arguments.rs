@@ -75,7 +75,7 @@ pub(crate) enum Command {
     ///
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
-    Proxy(Proxy),
+    Proxy(Box<Proxy>),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -167,6 +167,12 @@ pub(crate) struct Proxy {
     /// Also take requests to this host name, when it is reached by another than localhost
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,
+    /// Trust the certificates in this file (PEM) beside the system's; may be given several times
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) cacert: Vec<PathBuf>,
+    /// How large the head of a request or an answer may be, bytes
+    #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
+    pub(crate) max_header_size: usize,
     /// The server's address, as it would stand in the host's configuration
     #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
     pub(crate) url: Option<Uri>,
@@ -202,6 +208,14 @@ pub(crate) struct Forwarding {
     /// Start this command with the proxy in its environment, and end with it
     #[arg(last = true, value_name = "COMMAND", requires = "forward", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+fn parse_header_size(text: &str) -> Result<usize, String> {
+    let smallest = tap_http::SMALLEST_HEADER_LIMIT_BYTES;
+    match text.parse() {
+        Ok(size) if (smallest..=1 << 30).contains(&size) => Ok(size),
+        _ => Err(format!("a number of bytes from {smallest} on")),
+    }
 }
 
 /// Options of `ls`.

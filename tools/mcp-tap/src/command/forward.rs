@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tap_http::{Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told, Upstream, UpstreamOptions};
+use tap_http::{Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tap_transport::{PlainProcess, Signals, block_signals, end_like};
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Global, Proxy};
-use crate::command::proxy::name_of;
+use crate::command::proxy::{name_of, not_trusted, upstream_options};
 use crate::failure::{COULD_NOT, Failure};
 use crate::paths::authority_folder;
 use crate::recording::{Recording, copies, say, session_start};
@@ -38,6 +38,7 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
+            parts.stored.stop();
         };
         tap_http::forward(parts.listener, parts.forward, stop).await;
         std::io::Result::Ok(())
@@ -67,6 +68,7 @@ fn around(global: &Global, proxy: &Proxy, program: &OsStr, arguments: &[OsString
         let _ = stopped.await;
     }));
     let ending = process.wait();
+    parts.stored.stop();
     let _ = stop.send(());
     let _ = parts.runtime.block_on(serving);
     parts.runtime.shutdown_background();
@@ -113,12 +115,9 @@ impl Parts {
                 folder.join("authority.*").display()
             ));
         }
-        let others: Vec<Vec<u8>> = trusted_by_node().into_iter().collect();
+        let options = upstream_options(proxy)?;
+        let others: Vec<Vec<u8>> = options.authorities.iter().cloned().chain(trusted_by_node()).collect();
         let bundle = authority.write_bundle(&others).map_err(|error| told(&error))?;
-        let options = UpstreamOptions::default();
-        let upgrading = UpstreamOptions { http1_alone: true, ..options.clone() };
-        let upstream = |options| Upstream::new(options).map_err(|error| Failure::new(error.to_string()));
-        let upstreams = (upstream(&options)?, upstream(&upgrading)?);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         let listener = runtime
@@ -129,7 +128,8 @@ impl Parts {
         let stored = Arc::new(Stored { database: global.database(), kept: Mutex::default() });
         let (sessions, own) = (Box::new(Prepared(stored.clone())), listener.address());
         let tell = Box::new(|told: Told| say(&worded(&told)));
-        let forward = Arc::new(Forward::new(own, authority, hosts, upstreams, sessions, tell));
+        let forward = Forward::new(own, authority, hosts, &options, sessions, tell);
+        let forward = Arc::new(forward.map_err(|error| not_trusted(&error))?);
         Ok(Self { runtime, listener, forward, stored, address: format!("http://{own}"), certificate, bundle })
     }
 }
@@ -141,6 +141,13 @@ struct Stored {
 }
 
 impl Stored {
+    /// What goes on from here on is cut by us.
+    fn stop(&self) {
+        for (_, exchanges) in &*self.kept.lock().unwrap_or_else(PoisonError::into_inner) {
+            exchanges.stop();
+        }
+    }
+
     fn finish(&self) {
         let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (recording, exchanges) in kept {
