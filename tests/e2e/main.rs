@@ -19,6 +19,7 @@ mod commands;
 mod faults;
 mod http_peers;
 mod http;
+mod http_forward;
 mod judging;
 mod recording;
 mod relay;

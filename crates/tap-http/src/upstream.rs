@@ -40,11 +40,13 @@ pub struct UpstreamOptions {
     pub authorities: Vec<Vec<u8>>,
     /// How large the head of an answer may be, bytes; at least [`SMALLEST_HEADER_LIMIT_BYTES`].
     pub header_limit_bytes: usize,
+    /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
+    pub http1_alone: bool,
 }
 
 impl Default for UpstreamOptions {
     fn default() -> Self {
-        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES }
+        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES, http1_alone: false }
     }
 }
 
@@ -97,11 +99,12 @@ impl Upstream {
             .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
         let proxies = Proxies::from_environment();
-        let inner = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_all_versions()
-            .wrap_connector(Route::new(proxies.clone()));
+        let route = Route::new(proxies.clone());
+        let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let inner = match options.http1_alone {
+            true => inner.enable_http1().wrap_connector(route),
+            false => inner.enable_all_versions().wrap_connector(route),
+        };
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .http1_preserve_header_case(true)

@@ -75,7 +75,7 @@ pub(crate) enum Command {
     ///
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
-    Proxy(Proxy),
+    Proxy(Box<Proxy>),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -151,7 +151,9 @@ pub(crate) struct Run {
 #[command(after_long_help = "Examples:\n  \
         mcp-tap proxy https://example.com/mcp\n  \
         mcp-tap proxy --listen 127.0.0.1:7000 http://localhost:3000/mcp\n  \
-        mcp-tap proxy --name search https://example.com/sse")]
+        mcp-tap proxy --name search https://example.com/sse\n  \
+        mcp-tap proxy --bearer-env TOKEN https://example.com/mcp\n  \
+        mcp-tap proxy --forward -- my-agent --its-options")]
 pub(crate) struct Proxy {
     /// What to call the server [default: made from its address]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
@@ -172,8 +174,40 @@ pub(crate) struct Proxy {
     #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
     pub(crate) max_header_size: usize,
     /// The server's address, as it would stand in the host's configuration
-    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
-    pub(crate) url: Uri,
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
+    pub(crate) url: Option<Uri>,
+    #[command(flatten)]
+    pub(crate) credentials: Credentials,
+    #[command(flatten)]
+    pub(crate) forwarding: Forwarding,
+}
+
+/// What is added to requests on their way to a server.
+#[derive(Debug, Args)]
+pub(crate) struct Credentials {
+    /// Send the token in this environment variable as `Authorization: Bearer`, where a client sends no such header
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "forward")]
+    pub(crate) bearer_env: Option<String>,
+    /// Send this header, where a client sends none of that name; ${VARIABLE} stands for a variable of the environment
+    #[arg(long, value_name = "NAME: VALUE", conflicts_with = "forward")]
+    pub(crate) header: Vec<String>,
+}
+
+/// Options of `proxy --forward`.
+#[derive(Debug, Args)]
+pub(crate) struct Forwarding {
+    /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
+    #[arg(long, conflicts_with_all = ["url", "name", "allow_origin", "allow_host"])]
+    pub(crate) forward: bool,
+    /// Look into what goes to this host and those below it alone; may be given several times
+    #[arg(long, value_name = "HOST", requires = "forward")]
+    pub(crate) only: Vec<String>,
+    /// Do not look into what goes to this host and those below it; may be given several times
+    #[arg(long, value_name = "HOST", requires = "forward")]
+    pub(crate) tunnel: Vec<String>,
+    /// Start this command with the proxy in its environment, and end with it
+    #[arg(last = true, value_name = "COMMAND", requires = "forward", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
 }
 
 fn parse_header_size(text: &str) -> Result<usize, String> {
