@@ -65,7 +65,7 @@ impl Conversations {
         for event in &read.events {
             match event {
                 Event::Row(row) => {
-                    counts.n_messages += u64::from(row.at.member == 0 && is_message(row.kind));
+                    counts.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
                     counts.n_calls += u64::from(row.kind == RowKind::Request);
                     counts.n_errors += u64::from(matches!(row.kind, RowKind::NotAMessage | RowKind::NotJson));
                 }
@@ -117,9 +117,4 @@ fn told(number: HttpSessionNumber, counts: &Counts, session: &HttpSession) -> Co
         began_at_ns,
         ended_at_ns,
     }
-}
-
-/// Whether a row is that of a message.
-pub(crate) fn is_message(kind: RowKind) -> bool {
-    matches!(kind, RowKind::Request | RowKind::Notification | RowKind::Result | RowKind::Error | RowKind::Batch)
 }

@@ -15,6 +15,9 @@ use crate::conversation::Conversations;
 use crate::exchange::{Read, ReadFrame, Source};
 use crate::open::{Open, WholeBody};
 
+/// Gets what was read, and what was followed up to there.
+pub(crate) type Sink<'a> = dyn FnMut(Read, &HttpFollower) + 'a;
+
 /// Requests of one body of which it is remembered whether they were answered.
 const ASKED: usize = 1_000;
 
@@ -98,7 +101,7 @@ impl Core {
     }
 
     /// Tells the follower that nothing will follow.
-    pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(Read)) {
+    pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         let mut meanings = Vec::new();
         self.follower.finish(&mut meanings);
         let mut read = Read { meanings, ..Read::default() };
@@ -106,12 +109,12 @@ impl Core {
             read.events.append(&mut this.meaning.events);
         }
         if !read.is_empty() {
-            sink(read);
+            sink(read, &self.follower);
         }
     }
 
     /// The request of an exchange is complete, or as complete as it will be.
-    pub(crate) fn request(&mut self, open: &mut Open, place: Place, end: FrameEnd, sink: &mut dyn FnMut(Read)) {
+    pub(crate) fn request(&mut self, open: &mut Open, place: Place, end: FrameEnd, sink: &mut Sink<'_>) {
         open.is_requested = true;
         let number = open.facts.number;
         let codings = crate::coding::Codings::of(&open.facts.request);
@@ -136,8 +139,8 @@ impl Core {
                 body: body.bytes.clone(),
             };
             self.follow(seq, number, HttpEvent::Opened(request), &mut read);
-        } else if body.lost + body.cut > 0 {
-            let lost = HttpEvent::Lost { stream: Stream::ToServer, n_bytes: body.lost + body.cut };
+        } else if body.lost.saturating_add(body.cut) > 0 {
+            let lost = HttpEvent::Lost { stream: Stream::ToServer, n_bytes: body.lost.saturating_add(body.cut) };
             self.follow(seq, number, lost, &mut read);
         }
         if read.events.is_empty() {
@@ -147,7 +150,7 @@ impl Core {
             read.events.push(Event::Row(MessageRow {
                 method: Some(Arc::from(&*facts.verb)),
                 target: Some(Arc::from(path)),
-                lost_bytes: Some(body.lost + body.cut).filter(|lost| *lost > 0),
+                lost_bytes: Some(body.lost.saturating_add(body.cut)).filter(|lost| *lost > 0),
                 ..row(&frame.frame, kind)
             }));
         }
@@ -166,7 +169,7 @@ impl Core {
     }
 
     /// The head of the answer came.
-    pub(crate) fn head(&mut self, open: &mut Open, sink: &mut dyn FnMut(Read)) {
+    pub(crate) fn head(&mut self, open: &mut Open, sink: &mut Sink<'_>) {
         let facts = open.facts.clone();
         let (Some(status), Some(head), Some(seq)) = (facts.status, &facts.response, facts.request_seq) else {
             return;
@@ -200,7 +203,7 @@ impl Core {
         event: Option<HttpEvent<'_>>,
         name: Option<&[u8]>,
         cut: u64,
-        sink: &mut dyn FnMut(Read),
+        sink: &mut Sink<'_>,
     ) {
         let number = open.facts.number;
         let frame = self.frame(made, Some(number));
@@ -234,7 +237,7 @@ impl Core {
     }
 
     /// An event that is no frame: it says where to resume, or how long to wait.
-    pub(crate) fn silent(&mut self, open: &mut Open, event: HttpEvent<'_>, sink: &mut dyn FnMut(Read)) {
+    pub(crate) fn silent(&mut self, open: &mut Open, event: HttpEvent<'_>, sink: &mut Sink<'_>) {
         if let (true, Some(seq)) = (open.is_followed, open.facts.request_seq) {
             let mut read = Read::default();
             self.follow(seq, open.facts.number, event, &mut read);
@@ -243,7 +246,7 @@ impl Core {
     }
 
     /// The exchange is over, and all frames of it were given out.
-    pub(crate) fn ended(&mut self, open: &mut Open, sink: &mut dyn FnMut(Read)) {
+    pub(crate) fn ended(&mut self, open: &mut Open, sink: &mut Sink<'_>) {
         let mut read = Read::default();
         let number = open.facts.number;
         if let (true, Some(seq)) = (open.is_followed, open.facts.request_seq) {
@@ -263,7 +266,7 @@ impl Core {
     }
 
     /// Gives out what was read of an exchange, with the session that it belongs to.
-    fn emit(&mut self, open: &mut Open, mut read: Read, is_news: bool, sink: &mut dyn FnMut(Read)) {
+    fn emit(&mut self, open: &mut Open, mut read: Read, is_news: bool, sink: &mut Sink<'_>) {
         let number = open.facts.number;
         // The follower forgets an exchange with its end.
         let conversation = self.follower.session_of(number).or(open.facts.conversation);
@@ -285,7 +288,7 @@ impl Core {
             read.exchange = Some(open.facts.clone());
         }
         if !read.is_empty() {
-            sink(read);
+            sink(read, &self.follower);
         }
     }
 }

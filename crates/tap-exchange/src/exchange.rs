@@ -74,6 +74,10 @@ pub struct Exchange {
     pub conversation: Option<HttpSessionNumber>,
     /// The number of the frame that is its request, once that is complete.
     pub request_seq: Option<u64>,
+    /// The number of the segment in which it begins.
+    pub first_segment: u64,
+    /// The number of the segment in which it ends; while it is open, of the newest that is known to hold some of it.
+    pub last_segment: u64,
 }
 
 /// Where a frame's bytes lie among those of its exchange. `frame_bytes` makes them of those again.

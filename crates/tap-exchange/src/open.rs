@@ -143,7 +143,7 @@ impl EventStream {
 
 impl Open {
     /// An exchange whose request begins with this head; `None` where that is none.
-    pub(crate) fn begin(number: u64, at_ns: u64, text: &[u8]) -> Option<Self> {
+    pub(crate) fn begin(number: u64, at_ns: u64, segment: u64, text: &[u8]) -> Option<Self> {
         let head = HttpHead::read(text)?;
         let (connection, rest) = head.first_line.split_once(' ')?;
         let (verb, rest) = rest.split_once(' ')?;
@@ -155,6 +155,8 @@ impl Open {
             target: target.into(),
             request: Head { version: version.into(), text: Bytes::copy_from_slice(head.fields_text()) },
             opened_at_ns: at_ns,
+            first_segment: segment,
+            last_segment: segment,
             ..Exchange::default()
         };
         Some(Self {

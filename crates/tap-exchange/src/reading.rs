@@ -8,7 +8,7 @@ use tap_session::{
     Recorded, RowKind,
 };
 
-use crate::core::{Core, Made, is_whole_json, row};
+use crate::core::{Core, Made, Sink, is_whole_json, row};
 use crate::events::CutEvent;
 use crate::exchange::{Conversation, Read, Source};
 use crate::open::{Answer, EARLY_BYTES, Early, EventStream, Open};
@@ -66,12 +66,12 @@ impl HttpReading {
         self.core.conversations.changed(&self.core.follower)
     }
 
-    /// Takes the next segment, and hands what comes of it to `sink`, in order.
+    /// Takes the next segment, and hands what comes of it to `sink`, in order, each with what was followed up to there.
     ///
     /// # Errors
     ///
     /// When the segment is damaged; what comes before the damage was handed on, the rest of it is skipped.
-    pub fn feed(&mut self, segment: &Segment, sink: &mut impl FnMut(Read)) -> Result<(), SegmentError> {
+    pub fn feed(&mut self, segment: &Segment, sink: &mut impl FnMut(Read, &HttpFollower)) -> Result<(), SegmentError> {
         let number = self.next_segment;
         self.next_segment += 1;
         for piece in segment {
@@ -86,7 +86,7 @@ impl HttpReading {
     }
 
     /// Says that no segment will follow: what is still open ends here.
-    pub fn finish(&mut self, sink: &mut impl FnMut(Read)) {
+    pub fn finish(&mut self, sink: &mut impl FnMut(Read, &HttpFollower)) {
         for (_, mut open) in std::mem::take(&mut self.open) {
             give_up(&mut self.core, &mut open, FrameEnd::RecordingEnd, sink);
         }
@@ -95,7 +95,7 @@ impl HttpReading {
         core.finish(sink);
     }
 
-    fn take(&mut self, segment: u64, piece: &Piece<'_>, sink: &mut dyn FnMut(Read)) {
+    fn take(&mut self, segment: u64, piece: &Piece<'_>, sink: &mut Sink<'_>) {
         match *piece {
             Piece::Chunk { stream: Stream::Stderr, .. }
             | Piece::Gap { stream: Stream::Stderr, .. }
@@ -123,11 +123,11 @@ impl HttpReading {
         }
     }
 
-    fn begin(&mut self, number: u64, place: Place, text: &[u8], sink: &mut dyn FnMut(Read)) {
+    fn begin(&mut self, number: u64, place: Place, text: &[u8], sink: &mut Sink<'_>) {
         if self.open.contains_key(&number) {
             return;
         }
-        let Some(open) = Open::begin(number, self.core.now.at_ns, text) else {
+        let Some(open) = Open::begin(number, self.core.now.at_ns, place.segment, text) else {
             self.no_head(number, place, text.len() as u64, sink);
             return;
         };
@@ -142,7 +142,7 @@ impl HttpReading {
     }
 
     /// The head of a request was lost: all that is known is that there was an exchange.
-    fn no_head(&mut self, number: u64, place: Place, n_bytes: u64, sink: &mut dyn FnMut(Read)) {
+    fn no_head(&mut self, number: u64, place: Place, n_bytes: u64, sink: &mut Sink<'_>) {
         let frame = self.core.frame(Made::gap(Stream::ToServer, place, n_bytes), Some(number));
         let mut read = Read::default();
         let lost = HttpEvent::Lost { stream: Stream::ToServer, n_bytes };
@@ -150,7 +150,7 @@ impl HttpReading {
         let row = tap_session::MessageRow { lost_bytes: Some(n_bytes), ..row(&frame.frame, RowKind::Gap) };
         read.events.insert(0, Event::Row(row));
         read.frame = Some(frame);
-        sink(read);
+        sink(read, &self.core.follower);
     }
 
     /// A part of an exchange that has begun: its bytes, or how many of them were lost.
@@ -160,15 +160,19 @@ impl HttpReading {
         part: HttpPart,
         place: Place,
         bytes: Result<&[u8], u64>,
-        sink: &mut dyn FnMut(Read),
+        sink: &mut Sink<'_>,
     ) {
         let Some(open) = self.open.get_mut(&number) else {
             return;
         };
         let core = &mut self.core;
         let at_ns = core.now.at_ns;
+        if open.facts.last_segment != place.segment {
+            open.facts_mut().last_segment = place.segment;
+        }
         if let Err(lost) = bytes {
-            open.facts_mut().lost_bytes += lost;
+            let facts = open.facts_mut();
+            facts.lost_bytes = facts.lost_bytes.saturating_add(lost);
         }
         match (part, bytes) {
             (HttpPart::Request, _) => {}
@@ -179,7 +183,7 @@ impl HttpReading {
                 }
             }
             (HttpPart::RequestBody, Err(lost)) => {
-                open.request.lost += lost;
+                open.request.lost = open.request.lost.saturating_add(lost);
             }
             (HttpPart::RequestEnd, _) => {
                 if open.facts.request_end_at_ns.is_none() {
@@ -226,7 +230,7 @@ impl HttpReading {
 }
 
 /// A request is complete, or will not be: gives it out, and what came of its answer before.
-fn request(core: &mut Core, open: &mut Open, place: Place, end: FrameEnd, sink: &mut dyn FnMut(Read)) {
+fn request(core: &mut Core, open: &mut Open, place: Place, end: FrameEnd, sink: &mut Sink<'_>) {
     if open.is_requested {
         return;
     }
@@ -244,7 +248,7 @@ fn answer(
     at_ns: u64,
     place: Place,
     bytes: Result<&[u8], u64>,
-    sink: &mut dyn FnMut(Read),
+    sink: &mut Sink<'_>,
 ) {
     match (part, bytes) {
         (HttpPart::Response, Ok(bytes)) => {
@@ -262,7 +266,7 @@ fn answer(
             Answer::Whole(mut body, codings) => {
                 match bytes {
                     Ok(bytes) => body.take(place, bytes),
-                    Err(lost) => body.lost += lost,
+                    Err(lost) => body.lost = body.lost.saturating_add(lost),
                 }
                 open.answer = Answer::Whole(body, codings);
             }
@@ -289,7 +293,7 @@ fn events(
     stream: &mut EventStream,
     place: Place,
     bytes: &[u8],
-    sink: &mut dyn FnMut(Read),
+    sink: &mut Sink<'_>,
 ) {
     stream.start.get_or_insert(place);
     stream.n_raw += bytes.len() as u64;
@@ -337,7 +341,7 @@ fn event(
     place: Place,
     end: FrameEnd,
     torn: bool,
-    sink: &mut dyn FnMut(Read),
+    sink: &mut Sink<'_>,
 ) {
     let compressed = stream.decoder.is_some();
     let data = cut.event.data.clone().unwrap_or_default();
@@ -367,7 +371,7 @@ fn event(
 }
 
 /// Gives out all that is held of an exchange: it is over, or the recording is. `end` is how its answer ended.
-fn give_up(core: &mut Core, open: &mut Open, end: FrameEnd, sink: &mut dyn FnMut(Read)) {
+fn give_up(core: &mut Core, open: &mut Open, end: FrameEnd, sink: &mut Sink<'_>) {
     let place = Place { segment: 0, offset: 0 };
     let cut_off = if end == FrameEnd::RecordingEnd { end } else { FrameEnd::StreamEnd };
     request(core, open, place, cut_off, sink);
@@ -396,7 +400,7 @@ fn give_up(core: &mut Core, open: &mut Open, end: FrameEnd, sink: &mut dyn FnMut
 }
 
 /// A body that is no event stream.
-fn whole(core: &mut Core, open: &mut Open, body: crate::open::WholeBody, end: FrameEnd, sink: &mut dyn FnMut(Read)) {
+fn whole(core: &mut Core, open: &mut Open, body: crate::open::WholeBody, end: FrameEnd, sink: &mut Sink<'_>) {
     if body.undecodable {
         open.facts_mut().undecodable = true;
     }
@@ -410,7 +414,7 @@ fn whole(core: &mut Core, open: &mut Open, body: crate::open::WholeBody, end: Fr
 }
 
 /// What the cutter met on stderr.
-fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut dyn FnMut(Read)) {
+fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut Sink<'_>) {
     let head = match &cut {
         Cut::Frame(head) => Some(*head),
         Cut::Part { .. } | Cut::End { .. } => None,
@@ -425,5 +429,5 @@ fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut dyn F
         Origin::Wire => row(&frame.frame, RowKind::Stderr),
         Origin::Gap(lost) => tap_session::MessageRow { lost_bytes: Some(lost), ..row(&frame.frame, RowKind::Gap) },
     };
-    sink(Read { events: vec![Event::Row(row)], frame: Some(frame), ..Read::default() });
+    sink(Read { events: vec![Event::Row(row)], frame: Some(frame), ..Read::default() }, &core.follower);
 }

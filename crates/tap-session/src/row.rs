@@ -83,6 +83,12 @@ impl RowKind {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
 
+    /// Whether it is a message of JSON-RPC, or an array of such.
+    #[must_use]
+    pub fn is_message(self) -> bool {
+        matches!(self, Self::Request | Self::Notification | Self::Result | Self::Error | Self::Batch)
+    }
+
     /// What it is called in listings.
     #[must_use]
     pub fn name(self) -> &'static str {
