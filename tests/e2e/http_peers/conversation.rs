@@ -48,6 +48,11 @@ impl Outcome {
         self.told.iter().flatten().filter_map(step).collect()
     }
 
+    /// What the client sent, and what it was sent: the messages of all exchanges.
+    pub(super) fn exchanges(&self) -> &[Exchange] {
+        &self.far
+    }
+
     /// What is not as it is with nothing between, or not the same on both sides.
     pub(super) fn differences(&self, direct: &Self) -> Vec<String> {
         let mut found = differences(&self.near, &self.far);

@@ -7,6 +7,7 @@ pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod explain;
+pub(crate) mod forward;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;

@@ -46,6 +46,9 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
     ("tap-load-client", MayKnow::Only(&["tap-echo-server"])),
+    ("tap-http-echo-server", MayKnow::Only(&["tap-echo-server"])),
+    ("tap-http-pass-through", MayKnow::Only(&[])),
+    ("tap-http-load-client", MayKnow::Only(&["tap-echo-server", "tap-http-echo-server", "tap-load-client"])),
     ("xtask", MayKnow::Only(&[])),
 ];
 

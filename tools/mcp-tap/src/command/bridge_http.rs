@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use tap_http::{Guard, Keeper, Listener, serve};
+use tap_http::{Guard, Keeper, Listener, ServeOptions, serve};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tokio::sync::{mpsc, watch};
@@ -98,7 +98,7 @@ pub(crate) fn bridge_http(
             mirrored: std::sync::Mutex::default(),
         };
         runtime.block_on(async {
-            serve(listener, Arc::new(bridge), signals.asked()).await;
+            serve(listener, Arc::new(bridge), ServeOptions::default(), signals.asked()).await;
             let _ = stop.send(true);
             // Whoever is asked twice wants it now: the servers are killed when we end.
             tokio::select! {

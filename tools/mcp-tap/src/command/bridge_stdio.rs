@@ -10,13 +10,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, Uri};
+use http::Uri;
 use tap_bridge::{Action, Head, RemoteServer};
-use tap_http::{Keeper, Upstream};
+use tap_http::{Additions, Keeper, Upstream};
 use tap_jsonrpc::SseEvent;
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
@@ -25,7 +22,7 @@ use tokio::task::AbortHandle;
 
 use self::exchange::Remote;
 use self::host::{Outlet, read_lines, start_writer};
-use crate::arguments::{Global, Proxy};
+use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::recording::{Recording, copies, say, session_start};
 
@@ -56,10 +53,11 @@ pub(super) enum Input {
 /// Joins the host on our standard streams with a server until one of them ends.
 pub(crate) fn bridge_stdio(
     global: &Global,
-    proxy: &Proxy,
+    url: &Uri,
     name: String,
     keeper: Keeper,
     upstream: Upstream,
+    additions: Additions,
 ) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -67,19 +65,18 @@ pub(crate) fn bridge_stdio(
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     let clock = Clock::start();
     let copies = copies(clock);
-    let start = session_start(clock, Transport::Http, name, vec![keeper.url(&proxy.url)]);
+    let start = session_start(clock, Transport::Http, name, vec![keeper.url(url)]);
     let recording = Recording::begin(global.database(), start, copies.clone());
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
-    exchanges.is_mcp_at(proxy.url.path());
+    exchanges.is_mcp_at(url.path());
     let outlet = Arc::new(Outlet::default());
     let (lines, hosts_lines) = mpsc::channel(INPUTS);
     let (to_host, from_bridge) = std::sync::mpsc::channel();
     let (written, all_written) = std::sync::mpsc::channel();
     let started = read_lines(lines).and_then(|()| start_writer(outlet.clone(), from_bridge, written));
     let done = started.and_then(|()| {
-        let (address, added) = without_credentials(&proxy.url);
-        let remote = Remote { upstream, recording: exchanges, outlet, address: address.clone(), added };
-        runtime.block_on(drive(clock, &address, Arc::new(remote), hosts_lines, to_host))
+        let remote = Remote { upstream, additions, recording: exchanges, outlet, address: url.clone() };
+        runtime.block_on(drive(clock, url, Arc::new(remote), hosts_lines, to_host))
     });
     runtime.shutdown_background();
     let _ = all_written.recv_timeout(LAST_WRITES);
@@ -150,19 +147,4 @@ async fn drive(
             () = remote.outlet.broken() => server.terminate(),
         }
     }
-}
-
-/// An address without the user and password in it, and the header that says them.
-fn without_credentials(url: &Uri) -> (Uri, HeaderMap) {
-    let mut added = HeaderMap::new();
-    let credentials = url.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
-    let Some((credentials, host)) = credentials else {
-        return (url.clone(), added);
-    };
-    if let Ok(value) = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(credentials))) {
-        added.insert(AUTHORIZATION, value);
-    }
-    let mut parts = url.clone().into_parts();
-    parts.authority = host.parse().ok();
-    (Uri::from_parts(parts).unwrap_or_else(|_| url.clone()), added)
 }

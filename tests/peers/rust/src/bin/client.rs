@@ -4,7 +4,7 @@
 //! {"mode": "legacy" | "modern"} says how it opens.
 
 use anyhow::{Context, Result, bail};
-use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::ServiceError;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, ServiceExt};
@@ -18,11 +18,12 @@ async fn main() -> Result<()> {
     };
     let script: Value = serde_json::from_slice(&std::fs::read(script)?)?;
     let transport = StreamableHttpClientTransport::from_uri(url);
+    let own = ClientConfig::new(ClientCapabilities::default(), Implementation::new("tap-test-client", "1.0.0"));
     let connected = match script["mode"].as_str() {
-        Some("legacy") => ().serve(transport).await,
+        Some("legacy") => own.serve(transport).await,
         Some("modern") => {
             let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-            ().serve_with_lifecycle(transport, ClientLifecycleMode::Discover { preferred_versions }).await
+            own.serve_with_lifecycle(transport, ClientLifecycleMode::Discover { preferred_versions }).await
         }
         mode => bail!("no mode: {mode:?}"),
     };

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tap_bridge::{Head, Request, Verb};
 use tap_frame::HttpEnd;
-use tap_http::{Body, BodyError, Exchange, Recording, Upstream, empty};
+use tap_http::{Additions, Body, BodyError, Exchange, Recording, Upstream, empty};
 use tap_jsonrpc::{SSE_EVENT_LIMIT_BYTES, SseSplitter};
 use tokio::sync::mpsc;
 
@@ -25,11 +25,11 @@ const CONNECTION: u64 = 1;
 /// The way to the server.
 pub(super) struct Remote {
     pub(super) upstream: Upstream,
+    /// Put on every request, and not recorded.
+    pub(super) additions: Additions,
     pub(super) recording: Arc<Recording>,
     pub(super) outlet: Arc<Outlet>,
     pub(super) address: Uri,
-    /// What goes with every request besides what MCP asks for: credentials.
-    pub(super) added: HeaderMap,
 }
 
 impl Remote {
@@ -51,11 +51,12 @@ impl Remote {
         request: Request,
         inputs: &mpsc::Sender<Input>,
     ) -> Result<(Bytes, Arc<Exchange>), String> {
-        let (head, body) = self.request(request)?.into_parts();
+        let (mut head, body) = self.request(request)?.into_parts();
         if let Some(path) = head.uri.path_and_query().filter(|_| head.uri != self.address) {
             self.recording.is_mcp_at(path.path());
         }
         let exchange = self.recording.begin(CONNECTION, &head);
+        self.additions.add_to(&mut head.headers);
         exchange.request_body(&body);
         exchange.request_end();
         let body = match body.is_empty() {
@@ -94,7 +95,6 @@ impl Remote {
         if let Some(host) = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok()) {
             fields.insert(HOST, host);
         }
-        fields.extend(self.added.clone());
         fields.insert(USER_AGENT, HeaderValue::from_static(concat!("mcp-tap/", env!("CARGO_PKG_VERSION"))));
         for (name, value) in headers {
             // What cannot be written there the server will miss, and say so.
