@@ -24,7 +24,7 @@ impl Talk<'_> {
         let script = self.scratch.path("script.json");
         fs::write(&script, self.script.to_string()).unwrap();
         let mut client = Command::new(&self.client[0]);
-        client.args(&self.client[1..]).arg(script).args(server).env("MCP_TAP_DB", self.scratch.db());
+        client.args(&self.client[1..]).arg(script).args(server);
         let output = run(client, LIMIT).unwrap_or_else(|| panic!("{:?} with {server:?} did not end", self.client));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{:?} with {server:?} gave up: {stderr}", self.client);
@@ -67,8 +67,25 @@ fn words(texts: &[&str]) -> Vec<OsString> {
     texts.iter().map(OsString::from).collect()
 }
 
-fn stdio_bridge(url: &str) -> Vec<OsString> {
-    words(&[TAP, "proxy", "--stdio", url])
+/// The database is named, since clients do not hand their environment to servers.
+fn stdio_bridge(scratch: &Scratch, url: &str) -> Vec<OsString> {
+    let mut command = words(&[TAP, "--db"]);
+    command.push(scratch.db().into());
+    command.extend(words(&["proxy", "--stdio", url]));
+    command
+}
+
+/// Of what is over HTTP the bridge wrote one side: it breaks none of the transport's rules.
+#[track_caller]
+fn check_recording(scratch: &Scratch, what: &str) {
+    let session = scratch.session();
+    assert_eq!((&session["end"], &session["complete"]), (&json!("stopped"), &json!(true)), "{what}: {session}");
+    let output = scratch.tap(["check", "last", "--level", "error"]).output().unwrap();
+    let found = String::from_utf8_lossy(&output.stdout);
+    let of_transport = ["HTT-", "SSE-", "RPC-", "LIF-"];
+    let lines =
+        found.lines().filter(|line| of_transport.iter().any(|rule| line.starts_with("error") && line.contains(rule)));
+    assert_eq!(lines.collect::<Vec<_>>(), [""; 0], "{what}: {found}");
 }
 
 fn http_bridge(scratch: &Scratch, command: &[OsString]) -> Tap {
@@ -135,7 +152,8 @@ fn a_stdio_client_and_servers_over_http() {
         let url = format!("http://{}{path}", server.address);
         script["transport"] = path.strip_prefix("/sse").map(|_| "sse").into();
         let talk = Talk { scratch: &scratch, client: &client, script: &script };
-        talk.check(what, &words(&[&url]), &stdio_bridge(&url));
+        talk.check(what, &words(&[&url]), &stdio_bridge(&scratch, &url));
+        check_recording(&scratch, what);
     }
 }
 
@@ -158,15 +176,16 @@ fn clients_over_http_and_stdio_servers() {
         let talk = Talk { scratch: &scratch, client: &client, script: &script };
         talk.check(what, &server, &words(&[&tap.url]));
         // The other bridge before this one: stdio on both sides.
-        talk.check(&format!("{what}, twice"), &server, &stdio_bridge(&tap.url));
+        talk.check(&format!("{what}, twice"), &server, &stdio_bridge(&scratch, &tap.url));
         // HTTP+SSE is for the legacy era alone.
         if script["mode"] != "auto" {
             let url = tap.url.replace("/mcp", "/sse");
             script["transport"] = "sse".into();
             let talk = Talk { scratch: &scratch, client: &client, script: &script };
             talk.check(&format!("{what}, old"), &server, &words(&[&url]));
-            talk.check(&format!("{what}, old, twice"), &server, &stdio_bridge(&url));
+            talk.check(&format!("{what}, old, twice"), &server, &stdio_bridge(&scratch, &url));
         }
         tap.stop();
+        check_recording(&scratch, what);
     }
 }

@@ -353,8 +353,9 @@ impl Bridge {
     async fn old_stream(&self, record: &Arc<Exchange>) -> Done {
         match self.begin_session(SessionRouter::of_old_stream()).await {
             Ok((id, child)) => {
-                let endpoint = event("endpoint", &format!("{OLD_POST_PATH}?sessionId={id}").into());
-                self.stream(&child, Some(endpoint), record).await
+                let endpoint = format!("{OLD_POST_PATH}?sessionId={id}");
+                self.recording.is_endpoint_at(&endpoint);
+                self.stream(&child, Some(event("endpoint", &endpoint.into())), record).await
             }
             Err((status, cause)) => Answer::error(status, None, INTERNAL_ERROR, &cause).into(),
         }
