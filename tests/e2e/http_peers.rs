@@ -20,7 +20,6 @@ use crate::support::{Scratch, TAP};
 use conformance::{check_same, run_client_scenarios, run_server_scenarios};
 use conversation::{Between, Conversation};
 use programs::{Server, Tap};
-use recording::check_recording;
 use witness::Fault;
 
 /// A client, and how it opens a conversation.
@@ -70,6 +69,7 @@ impl Pair {
 #[track_caller]
 fn check(test: &str, server: &[OsString], path: &str, script: &Value, pairs: &[Pair]) {
     let server = Server::start(server);
+    let mut found = Vec::new();
     for pair in pairs {
         let Some((client, mode)) = pair.client(test) else { continue };
         let scratch = Scratch::new();
@@ -80,9 +80,11 @@ fn check(test: &str, server: &[OsString], path: &str, script: &Value, pairs: &[P
         let direct = conversation.through(&Between::Nothing);
         let tapped = conversation.through(&Between::Tap(&scratch));
         let differences = tapped.differences(&direct);
-        assert!(differences.is_empty(), "{test} and {:?}:\n{}", pair.client, differences.join("\n"));
-        check_recording(&scratch, &format!("{test} and {:?}", pair.client), &tapped, pair.revision, pair.breaks);
+        let mistakes = recording::mistakes(&scratch, &tapped, pair.revision, pair.breaks);
+        let client = pair.client;
+        found.extend([differences, mistakes].concat().into_iter().map(|what| format!("{test} and {client:?}: {what}")));
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Every client and what it comes to with a server that speaks both eras.

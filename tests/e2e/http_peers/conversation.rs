@@ -48,6 +48,12 @@ impl Outcome {
         self.told.iter().flatten().filter_map(step).collect()
     }
 
+    /// The server's name, if the client got to know it.
+    pub(super) fn server_name(&self) -> Option<&str> {
+        let server = self.told.iter().flatten().map(|line| &line["server"]).find(|server| !server.is_null())?;
+        server.as_str().or_else(|| server["name"].as_str())
+    }
+
     /// What the client sent, and what it was sent: the messages of all exchanges.
     pub(super) fn exchanges(&self) -> &[Exchange] {
         &self.far
