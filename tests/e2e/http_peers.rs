@@ -23,7 +23,7 @@ use programs::{Server, Tap};
 use witness::Fault;
 
 /// A client, and how it opens a conversation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Client {
     TypeScript1,
     /// `legacy`, `auto`, or a revision.
@@ -48,6 +48,18 @@ const MODERN: Option<&str> = Some("2026-07-28");
 
 const fn pair(client: Client, revision: Option<&'static str>) -> Pair {
     Pair { client, revision, breaks: &[] }
+}
+
+/// The same pairs, of which some break rules.
+fn breaking(
+    mut pairs: Vec<Pair>,
+    which: impl Fn(Client) -> bool,
+    breaks: &'static [(&'static str, &'static str)],
+) -> Vec<Pair> {
+    for pair in pairs.iter_mut().filter(|pair| which(pair.client)) {
+        pair.breaks = breaks;
+    }
+    pairs
 }
 
 impl Pair {
@@ -260,7 +272,15 @@ fn a_server_on_the_second_typescript_sdk() {
 fn a_server_on_the_first_python_sdk() {
     let test = "server on the first Python SDK";
     let Some(python) = peers::python1(test) else { return };
-    check(test, &python.script("server.py", &["streamable-http"]), "/mcp", &python_script(), &with_the_legacy_era());
+    // It answers what it does not understand, such as the question for its revisions, with an id of its own.
+    let asks_for_revisions = |client| match client {
+        Client::TypeScript1 | Client::Python1 => false,
+        Client::TypeScript2(mode) | Client::Python2(mode) | Client::Rust(mode) => mode != "legacy",
+    };
+    let pairs = breaking(with_the_legacy_era(), asks_for_revisions, &[("RPC-006", "")]);
+    // It asks whoever is there, also one that did not say that it can be asked.
+    let pairs = breaking(pairs, |client| client == Client::Rust("legacy"), &[("CAP-002", "elicitation/create")]);
+    check(test, &python.script("server.py", &["streamable-http"]), "/mcp", &python_script(), &pairs);
     check(test, &python.script("server.py", &["sse"]), "/sse", &python_script(), &with_the_older_transport());
 }
 

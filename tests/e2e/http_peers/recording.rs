@@ -68,7 +68,14 @@ fn frames(scratch: &Scratch, outcome: &Outcome) -> Option<String> {
     let mut passed: Vec<(String, u64)> = outcome.exchanges().iter().flat_map(messages).collect();
     recorded.sort();
     passed.sort();
-    (recorded != passed).then(|| format!("frames have the lengths {recorded:?}, and what passed {passed:?}"))
+    let only = |these: &[(String, u64)], those: &[(String, u64)]| -> Vec<(String, u64)> {
+        these.iter().filter(|length| !those.contains(length)).cloned().collect()
+    };
+    let (n_recorded, n_passed) = (recorded.len(), passed.len());
+    (recorded != passed).then(|| {
+        let (more, less) = (only(&recorded, &passed), only(&passed, &recorded));
+        format!("{n_recorded} frames of {n_passed} messages; only recorded {more:?}, only passed {less:?}")
+    })
 }
 
 /// The lengths of an exchange's messages. A request is one even without a body.
@@ -127,5 +134,7 @@ fn findings(scratch: &Scratch, breaks: &[(&str, &str)]) -> Option<String> {
     broken.dedup();
     let mut expected = breaks.to_vec();
     expected.sort_unstable();
-    (broken != expected).then(|| format!("badly broken is {broken:?} and not {expected:?}: {text}"))
+    let told = |finding: &Value| format!("{} {} {}", finding["rule"], finding["reference"], finding["detail"]);
+    let told: Vec<String> = found.iter().map(told).take(5).collect();
+    (broken != expected).then(|| format!("badly broken is {broken:?} and not {expected:?}: {told:?}"))
 }
