@@ -204,11 +204,7 @@ fn everything_script_with_answers() -> Value {
             ["wait", "roots/list"],
             ["tools/list"],
             ["tools/call", {"name": "get-structured-content", "arguments": {"location": "New York"}}],
-            [
-                "tools/call",
-                {"name": "trigger-sampling-request", "arguments": {"prompt": "say"}},
-                {"cancel": "sampling/createMessage"},
-            ],
+            // No call is given up: whether its answer is faster than that is another each time, with a connection for each.
             ["tools/call", {"name": "trigger-sampling-request", "arguments": {"prompt": "say"}}],
             ["tools/call", {"name": "trigger-elicitation-request"}],
             ["tools/call", {"name": "get-roots-list"}],

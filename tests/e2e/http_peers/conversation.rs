@@ -54,9 +54,9 @@ impl Outcome {
         server.as_str().or_else(|| server["name"].as_str())
     }
 
-    /// What the client sent, and what it was sent: the messages of all exchanges.
-    pub(super) fn exchanges(&self) -> &[Exchange] {
-        &self.far
+    /// What reached the client, and what the server had sent by then: more, if the client left while more came.
+    pub(super) fn exchanges(&self) -> [&[Exchange]; 2] {
+        [&self.near, &self.far]
     }
 
     /// What is not as it is with nothing between, or not the same on both sides.

@@ -60,22 +60,29 @@ fn call(row: &Value) -> Option<String> {
 #[track_caller]
 fn frames(scratch: &Scratch, outcome: &Outcome) -> Option<String> {
     let rows = scratch.json(&["log", "--frames", "--json"]);
-    let mut recorded: Vec<(String, u64)> = rows
+    let recorded: Vec<(String, u64)> = rows
         .iter()
         .filter(|row| row["kind"] != "stderr" && row["member"] == 0)
         .map(|row| (row["direction"].to_string(), row["length_bytes"].as_u64().unwrap_or_default()))
         .collect();
-    let mut passed: Vec<(String, u64)> = outcome.exchanges().iter().flat_map(messages).collect();
-    recorded.sort();
-    passed.sort();
-    let only = |these: &[(String, u64)], those: &[(String, u64)]| -> Vec<(String, u64)> {
-        these.iter().filter(|length| !those.contains(length)).cloned().collect()
-    };
-    let (n_recorded, n_passed) = (recorded.len(), passed.len());
-    (recorded != passed).then(|| {
-        let (more, less) = (only(&recorded, &passed), only(&passed, &recorded));
-        format!("{n_recorded} frames of {n_passed} messages; only recorded {more:?}, only passed {less:?}")
-    })
+    let [near, far] = outcome.exchanges().map(|exchanges| exchanges.iter().flat_map(messages).collect::<Vec<_>>());
+    let (lost, made_up) = (without(&near, &recorded), without(&recorded, &far));
+    let is_as_passed = lost.is_empty() && made_up.is_empty();
+    (!is_as_passed).then(|| format!("{} frames; no frames are {lost:?}, no messages {made_up:?}", recorded.len()))
+}
+
+/// What is left of these without those, each as often as it is there.
+fn without(these: &[(String, u64)], those: &[(String, u64)]) -> Vec<(String, u64)> {
+    let mut those = those.to_vec();
+    let mut left = these.to_vec();
+    left.retain(|length| match those.iter().position(|other| other == length) {
+        Some(at) => {
+            those.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    left
 }
 
 /// The lengths of an exchange's messages. A request is one even without a body.
