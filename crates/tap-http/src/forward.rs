@@ -11,7 +11,7 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Response, StatusCode, Uri};
@@ -28,12 +28,10 @@ use crate::authority::LocalAuthority;
 use crate::body::{Body, empty};
 use crate::listen::Listener;
 use crate::origins::{Origins, Sessions};
-use crate::serve::{Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
+use crate::reverse::told;
+use crate::serve::{HANDSHAKE_LIMIT, Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
 use crate::tunnel::{self, Kind};
 use crate::upstream::{Upstream, UpstreamError, UpstreamOptions};
-
-/// How long a client may take for a TLS handshake.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Of how many hosts it is remembered that something was told of them.
 const TOLD: usize = 1_000;
@@ -187,12 +185,12 @@ impl Forward {
             });
             return Response::new(empty());
         }
-        match tunnel::connect(&authority).await {
+        match self.upstream.connect(&authority).await {
             Ok(server) => {
                 pass_blindly(client, server, self.closing());
                 Response::new(empty())
             }
-            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("cannot connect to {authority}: {error}")),
+            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("{authority}: {}", told(&error))),
         }
     }
 
@@ -210,7 +208,7 @@ impl Forward {
             Kind::Tls => Scheme::HTTPS,
             Kind::Http => Scheme::HTTP,
             Kind::Unknown => {
-                match tunnel::connect(&authority).await {
+                match self.upstream.connect(&authority).await {
                     Ok(server) => tunnel::pass(client, server, closing).await,
                     Err(error) => tracing::debug!(%error, %authority, "cannot connect"),
                 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tap_http::{Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told};
+use tap_http::{AuthorityError, Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told, UpstreamOptions};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tap_transport::{PlainProcess, Signals, block_signals, end_like};
@@ -101,23 +101,11 @@ impl Parts {
                     "it passes on whatever it is asked for, so it listens on loopback alone, such as 127.0.0.1:8899",
                 ));
         }
-        let folder = authority_folder()?;
-        let told = |error: &dyn std::error::Error| match error.source() {
-            Some(source) => Failure::new(format!("{error}: {source}")),
-            None => Failure::new(error.to_string()),
-        };
-        let authority = LocalAuthority::open(&folder, SystemTime::now()).map_err(|error| told(&error))?;
+        let authority = local_authority(global)?;
         let certificate = authority.certificate_path();
-        if authority.is_new() {
-            say(&format!(
-                "made a local authority. Who trusts {} takes this user's mcp-tap for any host; deleting {} ends that",
-                certificate.display(),
-                folder.join("authority.*").display()
-            ));
-        }
         let options = upstream_options(proxy)?;
         let others: Vec<Vec<u8>> = options.authorities.iter().cloned().chain(trusted_by_node()).collect();
-        let bundle = authority.write_bundle(&others).map_err(|error| told(&error))?;
+        let bundle = authority.write_bundle(&others).map_err(|error| unusable(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         let listener = runtime
@@ -128,9 +116,33 @@ impl Parts {
         let stored = Arc::new(Stored { database: global.database(), kept: Mutex::default() });
         let (sessions, own) = (Box::new(Prepared(stored.clone())), listener.address());
         let tell = Box::new(|told: Told| say(&worded(&told)));
+        let options = UpstreamOptions { own: Some(own), ..options };
         let forward = Forward::new(own, authority, hosts, &options, sessions, tell);
         let forward = Arc::new(forward.map_err(|error| not_trusted(&error))?);
         Ok(Self { runtime, listener, forward, stored, address: format!("http://{own}"), certificate, bundle })
+    }
+}
+
+/// This user's authority, made now if there is none.
+pub(super) fn local_authority(global: &Global) -> Result<LocalAuthority, Failure> {
+    let folder = authority_folder()?;
+    let authority = LocalAuthority::open(&folder, SystemTime::now()).map_err(|error| unusable(&error))?;
+    if authority.is_new() && !global.quiet {
+        say(&format!(
+            "made a local authority. Who trusts {} takes this user's mcp-tap for any host; deleting {} ends that",
+            authority.certificate_path().display(),
+            folder.join("authority.*").display()
+        ));
+    }
+    Ok(authority)
+}
+
+fn unusable(error: &AuthorityError) -> Failure {
+    match error {
+        AuthorityError::File { source, .. } => Failure::new(format!("{error}: {source}")),
+        AuthorityError::Broken { .. } | AuthorityError::Open { .. } | AuthorityError::Make(_) => {
+            Failure::new(error.to_string())
+        }
     }
 }
 
