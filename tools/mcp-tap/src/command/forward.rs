@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use tap_http::{AuthorityError, Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told, UpstreamOptions};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
-use tap_transport::{PlainProcess, Signals, block_signals, end_like};
+use tap_transport::{PlainProcess, Signals, block_signals, end_like, replace_with};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -30,7 +30,9 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let parts = Parts::prepare(global, proxy)?;
     let variables = environment(&parts.address, &parts.certificate, &parts.bundle);
     let lines: String = variables.iter().map(|(name, value)| format!("\n  export {name}={}", quoted(value))).collect();
-    say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
+    if !global.quiet {
+        say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
+    }
     let stopped = parts.runtime.block_on(async {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let stop = async {
@@ -50,6 +52,11 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
 
 /// Starts a command that goes through the proxy. Returns only when it cannot be started or watched.
 fn around(global: &Global, proxy: &Proxy, program: &OsStr, arguments: &[OsString]) -> Result<u8, Failure> {
+    if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
+        let error = replace_with(program, arguments);
+        say(&error.to_string());
+        return Ok(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT));
+    }
     // Before any thread is there: each takes this mask over, so that all signals go to the command.
     let mask = block_signals();
     let signals = Signals::take_over();
