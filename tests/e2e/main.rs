@@ -15,6 +15,7 @@ mod support;
 mod cases;
 mod commands;
 mod faults;
+mod http;
 mod http_forward;
 mod judging;
 mod recording;
