@@ -34,6 +34,12 @@ impl Additions {
         Ok(())
     }
 
+    /// Whether a field of this name is among them.
+    #[must_use]
+    pub fn has(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
     /// Adds those of which a client has sent none.
     pub fn add_to(&self, headers: &mut HeaderMap) {
         for (name, value) in self.0.iter().filter(|(name, _)| !headers.contains_key(name)).collect::<Vec<_>>() {

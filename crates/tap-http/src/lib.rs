@@ -31,7 +31,7 @@ pub use additions::{Additions, NotAllowed};
 pub use authority::{AuthorityError, LocalAuthority};
 pub use body::{Body, BodyError, empty, full};
 pub use forward::{Forward, Hosts, Told, forward};
-pub use guard::Guard;
+pub use guard::{Guard, Refused};
 pub use keep::Keeper;
 pub use listen::{ListenError, Listener};
 pub use origins::Sessions;

@@ -114,10 +114,11 @@ pub struct ServerProcess {
 
 /// A way to signal the server that cannot hit another process: once the server has been waited for, it does nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct Lifeline(Arc<Mutex<Option<Pid>>>);
+pub struct Lifeline(Arc<Mutex<Option<Pid>>>);
 
 impl Lifeline {
-    pub(crate) fn send(&self, number: i32) {
+    /// Sends the signal with this number.
+    pub fn send(&self, number: i32) {
         let alive = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pid) = *alive {
             // SAFETY: kill takes two numbers and touches no memory. nix's own kill cannot name real-time signals.
@@ -158,7 +159,9 @@ impl ServerProcess {
         self.pid.as_raw().unsigned_abs()
     }
 
-    pub(crate) fn lifeline(&self) -> Lifeline {
+    /// A way to signal the server while the rest of it is in other hands.
+    #[must_use]
+    pub fn lifeline(&self) -> Lifeline {
         self.lifeline.clone()
     }
 

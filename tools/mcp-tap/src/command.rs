@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod bridge_http;
+mod bridge_stdio;
 pub(crate) mod check;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -13,4 +15,5 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
+mod stop;
 pub(crate) mod transfer;

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::uri::{Authority, Scheme};
+use http::header::AUTHORIZATION;
+use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 use tap_http::{
-    Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError, UpstreamOptions, serve,
+    Additions, Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError, UpstreamOptions, serve,
 };
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::bridge_stdio::bridge_stdio;
 use crate::arguments::{Global, Proxy};
 use crate::command::forward::local_authority;
 use crate::credentials::additions;
@@ -31,6 +33,12 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let server = Server::read(url)?;
     let additions = additions(&proxy.credentials)?;
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
+    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
+    if proxy.stdio {
+        let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
+        let (url, additions) = server.for_client(url, additions)?;
+        return bridge_stdio(global, &url, name, keeper, upstream, additions);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -62,7 +70,6 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         signals.map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
     let clock = Clock::start();
     let copies = copies(clock);
-    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
     let shown = keeper.url(url);
     let start = session_start(clock, Transport::Http, name, vec![shown.clone()]);
     let recording = Recording::begin(global.database(), start, copies.clone());
@@ -156,6 +163,18 @@ impl Server {
             Ok(Ok(mut found)) => found.any(|found| found.ip() == own.ip() || found.ip().is_loopback()),
             _ => false,
         }
+    }
+
+    /// The address without user and password, which are fields to be added then, for a client of ours.
+    fn for_client(self, url: &Uri, mut additions: Additions) -> Result<(Uri, Additions), Failure> {
+        if let Some(authorization) = self.authorization
+            && !additions.has(&AUTHORIZATION)
+        {
+            additions.push(AUTHORIZATION, authorization).map_err(|error| Failure::new(error.to_string()))?;
+        }
+        let target = url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let built = Uri::builder().scheme(self.scheme).authority(self.authority).path_and_query(target).build();
+        built.map(|url| (url, additions)).map_err(|error| Failure::new(format!("cannot read the address: {error}")))
     }
 }
 
