@@ -248,7 +248,7 @@ pub(crate) struct Credentials {
 #[derive(Debug, Args)]
 pub(crate) struct Forwarding {
     /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
-    #[arg(long, conflicts_with_all = ["url", "name", "stdio", "allow_origin", "allow_host"])]
+    #[arg(long, conflicts_with_all = ["url", "stdio", "allow_origin", "allow_host"])]
     pub(crate) forward: bool,
     /// Look into what goes to this host and those below it alone; may be given several times
     #[arg(long, value_name = "HOST", requires = "forward")]

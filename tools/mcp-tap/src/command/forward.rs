@@ -120,7 +120,8 @@ impl Parts {
             .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --listen"))?;
         let lower = |texts: &[String]| texts.iter().map(|text| host_in(text)).collect();
         let hosts = Hosts { only: lower(&proxy.forwarding.only), tunnel: lower(&proxy.forwarding.tunnel) };
-        let stored = Arc::new(Stored { database: global.database(), kept: Mutex::default() });
+        let (database, name) = (global.database(), proxy.name.clone());
+        let stored = Arc::new(Stored { database, name, kept: Mutex::default() });
         let (sessions, own) = (Box::new(Prepared(stored.clone())), listener.address());
         let tell = Box::new(|told: Told| say(&worded(&told)));
         let options = UpstreamOptions { own: Some(own), ..options };
@@ -156,6 +157,8 @@ fn unusable(error: &AuthorityError) -> Failure {
 /// The recordings that were begun.
 struct Stored {
     database: Option<PathBuf>,
+    /// What all servers are called, where that was said.
+    name: Option<String>,
     kept: Mutex<Vec<(Recording, Arc<tap_http::Recording>)>>,
 }
 
@@ -190,7 +193,8 @@ impl Sessions for Prepared {
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
         let copies = exchanges.copies();
-        let start = session_start(copies.clock(), Transport::Http, name_of(host), vec![origin.into()]);
+        let name = self.0.name.clone().unwrap_or_else(|| name_of(host));
+        let start = session_start(copies.clock(), Transport::Http, name, vec![origin.into()]);
         let recording = Recording::begin(self.0.database.clone(), start, copies.clone());
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push((recording, exchanges.clone()));
     }
