@@ -1,18 +1,22 @@
 //! The server's end: connections to it, kept for use again, over TCP or TLS.
 
 use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::PROXY_AUTHORIZATION;
-use http::{Request, Response};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::CertificateError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::net::TcpStream;
+use tower_service::Service;
 
 use crate::body::{Body, BodyError};
 use crate::route::{CONNECT_LIMIT, Connector, Proxies, Route, TooSlow};
@@ -42,11 +46,32 @@ pub struct UpstreamOptions {
     pub header_limit_bytes: usize,
     /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
     pub http1_alone: bool,
+    /// Where servers really are, whatever their names are resolved to. These are reached without a proxy.
+    pub resolve: Vec<Resolve>,
+    /// Where we listen ourselves: whoever is there is not the server.
+    pub own: Option<SocketAddr>,
+}
+
+/// Where a server really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// Its name, in lower case.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Its address.
+    pub address: IpAddr,
 }
 
 impl Default for UpstreamOptions {
     fn default() -> Self {
-        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES, http1_alone: false }
+        Self {
+            authorities: Vec::new(),
+            header_limit_bytes: HEADER_LIMIT_BYTES,
+            http1_alone: false,
+            resolve: Vec::new(),
+            own: None,
+        }
     }
 }
 
@@ -81,6 +106,7 @@ pub enum UpstreamError {
 pub struct Upstream {
     client: Client<Connector, Body>,
     proxies: Proxies,
+    route: Route,
 }
 
 impl Upstream {
@@ -99,11 +125,11 @@ impl Upstream {
             .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
         let proxies = Proxies::from_environment();
-        let route = Route::new(proxies.clone());
+        let route = Route::new(proxies.clone(), options.resolve.clone(), options.own);
         let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let inner = match options.http1_alone {
-            true => inner.enable_http1().wrap_connector(route),
-            false => inner.enable_all_versions().wrap_connector(route),
+            true => inner.enable_http1().wrap_connector(route.clone()),
+            false => inner.enable_all_versions().wrap_connector(route.clone()),
         };
         let mut builder = Client::builder(TokioExecutor::new());
         builder
@@ -115,7 +141,17 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_LIMIT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS);
-        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies })
+        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies, route })
+    }
+
+    /// Connects to a server, to say there whatever a client says.
+    pub(crate) async fn connect(&self, authority: &Authority) -> Result<TcpStream, UpstreamError> {
+        let built = Uri::builder().scheme(Scheme::HTTPS).authority(authority.clone()).path_and_query("/").build();
+        let uri = built.map_err(|error| UpstreamError::Connect(error.into()))?;
+        match tokio::time::timeout(CONNECT_LIMIT, self.route.clone().call(uri)).await {
+            Ok(connected) => connected.map(TokioIo::into_inner).map_err(UpstreamError::Connect),
+            Err(_) => Err(UpstreamError::TimedOut),
+        }
     }
 
     /// Sends a request whose URI is absolute; returns when the head of the answer is there.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use http::Uri;
+use tap_http::Resolve;
 use tap_session::Rule;
 
 use crate::reference::Reference;
@@ -207,6 +208,13 @@ pub(crate) struct Proxy {
     /// How large the head of a request or an answer may be, bytes
     #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
     pub(crate) max_header_size: usize,
+    /// Serve TLS under the name of the server's URL, with a certificate of the local authority: for hosts that are led here
+    /// by name, with a line in the hosts file
+    #[arg(long, conflicts_with_all = ["forward", "stdio"])]
+    pub(crate) tls: bool,
+    /// Reach this host at this port at this address, whatever its name says; may be given several times
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = parse_resolve)]
+    pub(crate) resolve: Vec<Resolve>,
     /// The server's address, as it would stand in the host's configuration
     #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
     pub(crate) url: Option<Uri>,
@@ -214,6 +222,15 @@ pub(crate) struct Proxy {
     pub(crate) credentials: Credentials,
     #[command(flatten)]
     pub(crate) forwarding: Forwarding,
+}
+
+/// Takes the form that curl has.
+fn parse_resolve(text: &str) -> Result<Resolve, String> {
+    let form = || "it is HOST:PORT:ADDRESS, such as example.com:443:192.0.2.7".to_owned();
+    let (host, rest) = text.split_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(form)?;
+    let (port, address) = rest.split_once(':').ok_or_else(form)?;
+    let address = address.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| form())?;
+    Ok(Resolve { host: host.to_ascii_lowercase(), port: port.parse().map_err(|_| form())?, address })
 }
 
 /// What is added to requests on their way to a server.
@@ -231,7 +248,7 @@ pub(crate) struct Credentials {
 #[derive(Debug, Args)]
 pub(crate) struct Forwarding {
     /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
-    #[arg(long, conflicts_with_all = ["url", "name", "allow_origin", "allow_host"])]
+    #[arg(long, conflicts_with_all = ["url", "stdio", "allow_origin", "allow_host"])]
     pub(crate) forward: bool,
     /// Look into what goes to this host and those below it alone; may be given several times
     #[arg(long, value_name = "HOST", requires = "forward")]
