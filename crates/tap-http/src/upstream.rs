@@ -152,10 +152,18 @@ fn what_happened(error: hyper_util::client::legacy::Error) -> UpstreamError {
 
 /// The cause of this kind. An I/O error does not give what it was made of for its source, but for the source of that.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source()).find_map(|error| {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-        error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()))
-    })
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 fn untrusted(why: &CertificateError) -> String {

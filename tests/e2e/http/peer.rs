@@ -60,17 +60,6 @@ impl Peer {
         came
     }
 
-    /// A head, with the empty line after it. `None` when the other side closed the connection instead.
-    #[track_caller]
-    pub(crate) fn head_or_end(&mut self) -> Option<String> {
-        while self.read.is_empty() {
-            if self.fill() == 0 {
-                return None;
-            }
-        }
-        Some(self.head())
-    }
-
     #[track_caller]
     pub(crate) fn head(&mut self) -> String {
         let head =
@@ -368,11 +357,13 @@ pub(crate) struct Recorded {
     pub(crate) end: Option<HttpEnd>,
 }
 
-/// All exchanges in the database, in the order in which they began.
+/// All exchanges of the newest session, in the order in which they began.
 #[track_caller]
 pub(crate) fn recorded(scratch: &Scratch) -> Vec<Recorded> {
     let database = rusqlite::Connection::open(scratch.db()).unwrap();
-    let mut query = database.prepare("SELECT pieces, bytes FROM segment ORDER BY session, number").unwrap();
+    let mut query = database
+        .prepare("SELECT pieces, bytes FROM segment WHERE session = (SELECT max(id) FROM session) ORDER BY number")
+        .unwrap();
     let segments = query.query_map([], |row| Ok(Segment::from_stored(0, 0, row.get(0)?, row.get(1)?))).unwrap();
     let mut all: Vec<Recorded> = Vec::new();
     for segment in segments {

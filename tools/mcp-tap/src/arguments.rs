@@ -172,8 +172,12 @@ pub(crate) struct Proxy {
     #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
     pub(crate) max_header_size: usize,
     /// The server's address, as it would stand in the host's configuration
-    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, value_parser = parse_url)]
     pub(crate) url: Uri,
+}
+
+fn parse_url(text: &str) -> Result<Uri, String> {
+    text.parse().map_err(|error| format!("{error}; give it whole, such as https://example.com/mcp"))
 }
 
 fn parse_header_size(text: &str) -> Result<usize, String> {
