@@ -44,7 +44,8 @@ pub(crate) enum Which {
 pub(crate) struct Copied<B> {
     inner: B,
     which: Which,
-    exchange: Arc<Exchange>,
+    /// `None` where nothing is recorded.
+    exchange: Option<Arc<Exchange>>,
     over: bool,
     /// Why it broke off, while what came before is on its way.
     broken: Option<BodyError>,
@@ -53,10 +54,20 @@ pub(crate) struct Copied<B> {
 
 impl<B: HttpBody> Copied<B> {
     pub(crate) fn new(inner: B, which: Which, exchange: Arc<Exchange>) -> Self {
+        Self::perhaps(inner, which, Some(exchange))
+    }
+
+    /// The same where it may be that nothing is recorded.
+    pub(crate) fn perhaps(inner: B, which: Which, exchange: Option<Arc<Exchange>>) -> Self {
         let mut copied = Self { inner, which, exchange, over: false, broken: None, on_whole: None };
         // Such a body is never polled.
         copied.note_end();
         copied
+    }
+
+    /// Leaves no copies from here on.
+    pub(crate) fn forget(&mut self) {
+        self.exchange = None;
     }
 
     /// Has `on_whole` called when all of the body was read.
@@ -80,9 +91,10 @@ impl<B: HttpBody> Copied<B> {
             if let (HttpEnd::Whole, Some(on_whole)) = (end, self.on_whole.take()) {
                 on_whole();
             }
+            let Some(exchange) = &self.exchange else { return };
             match (self.which, end) {
-                (Which::Request, HttpEnd::Whole) => self.exchange.request_end(),
-                (_, end) => self.exchange.end(end),
+                (Which::Request, HttpEnd::Whole) => exchange.request_end(),
+                (_, end) => exchange.end(end),
             }
         }
     }
@@ -106,10 +118,10 @@ where
         }
         let polled = match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
             Some(Ok(frame)) => {
-                if let Some(bytes) = frame.data_ref() {
+                if let (Some(bytes), Some(exchange)) = (frame.data_ref(), &this.exchange) {
                     match this.which {
-                        Which::Request => this.exchange.request_body(bytes),
-                        Which::Response => this.exchange.response_body(bytes),
+                        Which::Request => exchange.request_body(bytes),
+                        Which::Response => exchange.response_body(bytes),
                     }
                 }
                 this.note_end();
@@ -145,8 +157,8 @@ where
 
 impl<B> Drop for Copied<B> {
     fn drop(&mut self) {
-        if self.which == Which::Response && !self.over {
-            self.exchange.end(HttpEnd::ByClient);
+        if let (Which::Response, false, Some(exchange)) = (self.which, self.over, &self.exchange) {
+            exchange.end(HttpEnd::ByClient);
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Guard {
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// The page of another site asks.
     #[error("requests of pages of {0} are refused; --allow-origin {0} allows them")]
     Origin(String),
@@ -33,7 +33,12 @@ pub(crate) enum Refused {
 }
 
 impl Guard {
-    pub(crate) fn check(&self, head: &Parts) -> Result<(), Refused> {
+    /// Checks the head of a request.
+    ///
+    /// # Errors
+    ///
+    /// When it comes from the page of another site, or was sent to a name that is not ours.
+    pub fn check(&self, head: &Parts) -> Result<(), Refused> {
         let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
         for origin in head.headers.get_all(ORIGIN).iter().map(text) {
             let host = origin.split_once("://").map_or("", |(_, authority)| authority);

@@ -75,6 +75,17 @@ impl Recording {
         Arc::new(exchange)
     }
 
+    /// Where the copies go.
+    #[must_use]
+    pub fn copies(&self) -> &Arc<Copies> {
+        &self.copies
+    }
+
+    /// Whether what is sent to this path is known to be MCP.
+    pub(crate) fn is_known(&self, path: &str) -> bool {
+        contains(&self.paths, path)
+    }
+
     fn is_mcp(&self, head: &request::Parts) -> bool {
         contains(&self.paths, head.uri.path()) || looks_like_mcp(head)
     }
@@ -93,7 +104,7 @@ fn contains(set: &Mutex<HashSet<String>>, text: &str) -> bool {
 
 /// Whether a request at a path that nobody named is MCP: it has a field of MCP's or takes event streams. Clients send such
 /// fields to OAuth's endpoints too, so what may be one of those is not MCP.
-fn looks_like_mcp(head: &request::Parts) -> bool {
+pub(crate) fn looks_like_mcp(head: &request::Parts) -> bool {
     let is_form = head.headers.get(CONTENT_TYPE).is_some_and(|value| holds(value, FORM));
     let last = head.uri.path().rsplit('/').next().unwrap_or_default();
     if is_form || head.uri.path().starts_with("/.well-known/") || OAUTH.contains(&last.to_ascii_lowercase().as_str()) {

@@ -13,6 +13,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tap_frame::HttpEnd;
 
+use crate::additions::Additions;
 use crate::answer::answer;
 use crate::body::{Body, Copied, Which};
 use crate::endpoint::{Rewriter, Rewritten, target_of};
@@ -39,6 +40,8 @@ pub struct Reverse {
     pub authorization: Option<HeaderValue>,
     /// How the server is reached.
     pub upstream: Upstream,
+    /// What is added to requests.
+    pub additions: Additions,
     /// Who may ask.
     pub guard: Guard,
     /// Where exchanges are recorded.
@@ -98,7 +101,7 @@ impl Handle for Reverse {
         let body = Source::new(Copied::new(body, Which::Request, exchange.clone()));
         // A client that goes away while the server thinks drops this future.
         let mut waiting = Waiting(Some(exchange.clone()));
-        let sent = self.send(&head, &body).await;
+        let sent = send(&self.upstream, &head, &body).await;
         let response = match sent {
             Ok(response) => {
                 self.notices.is_up();
@@ -131,7 +134,7 @@ impl Asked {
 }
 
 /// An exchange whose answer has not begun. Dropped then, the client went away.
-struct Waiting(Option<Arc<Exchange>>);
+pub(crate) struct Waiting(pub(crate) Option<Arc<Exchange>>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
@@ -155,6 +158,7 @@ impl Reverse {
         if let Ok(host) = HeaderValue::from_str(self.authority.as_str()) {
             head.headers.insert(HOST, host);
         }
+        self.additions.add_to(&mut head.headers);
         if let Some(authorization) = &self.authorization
             && !head.headers.contains_key(AUTHORIZATION)
         {
@@ -170,20 +174,6 @@ impl Reverse {
         let target = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let built = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone()).path_and_query(target);
         built.build().unwrap_or_else(|_| uri.clone())
-    }
-
-    /// Sends a request once, on a connection that is open.
-    async fn send(&self, head: &request::Parts, body: &Source) -> Result<Response<Incoming>, UpstreamError> {
-        let mut attempts = 0;
-        loop {
-            let upload = body.upload().ok_or(UpstreamError::NotSent)?;
-            let sent = self.upstream.send(Request::from_parts(head.clone(), upload.boxed_unsync())).await;
-            attempts += 1;
-            match sent {
-                Err(UpstreamError::NotSent) if attempts < ATTEMPTS => {}
-                sent => return sent,
-            }
-        }
     }
 
     fn pass_back(&self, response: Response<Incoming>, exchange: &Arc<Exchange>, asked: Asked) -> Response<Body> {
@@ -239,6 +229,24 @@ impl Reverse {
         let response = own_answer(exchange, status, raw_id.as_deref(), &cause);
         exchange.end(HttpEnd::ByServer);
         response
+    }
+}
+
+/// Sends a request once, on a connection that is open.
+pub(crate) async fn send(
+    upstream: &Upstream,
+    head: &request::Parts,
+    body: &Source,
+) -> Result<Response<Incoming>, UpstreamError> {
+    let mut attempts = 0;
+    loop {
+        let upload = body.upload().ok_or(UpstreamError::NotSent)?;
+        let sent = upstream.send(Request::from_parts(head.clone(), upload.boxed_unsync())).await;
+        attempts += 1;
+        match sent {
+            Err(UpstreamError::NotSent) if attempts < ATTEMPTS => {}
+            sent => return sent,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::route::KEEP_ALIVE;
 use crate::upstream::{HEADER_LIMIT_BYTES, MAX_FIELDS, SMALLEST_HEADER_LIMIT_BYTES};
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
-const LAST_EXCHANGES: Duration = Duration::from_millis(100);
+pub(crate) const LAST_EXCHANGES: Duration = Duration::from_millis(100);
 
 /// After a failure to take a connection (too many files are open) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -98,7 +98,8 @@ pub async fn serve(
     while alive_seen.recv().await.is_some() {}
 }
 
-fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
+/// How connections of clients are served.
+pub(crate) fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
     let limit = options.header_limit_bytes.max(SMALLEST_HEADER_LIMIT_BYTES);
     let mut builder = Builder::new(TokioExecutor::new());
     // A client that closes its half of the connection is taken for one that went away, for hyper cannot tell the two apart
@@ -148,7 +149,7 @@ fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
         let handler = handler.clone();
         async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
     });
-    let connection = shared.builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    let connection = shared.builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = shared.graceful.watch(connection);
     let (mut cut, alive) = (shared.cut.clone(), shared.alive.clone());
     tokio::spawn(async move {

@@ -1,10 +1,13 @@
 //! The server's end: connections to it, kept for use again, over TCP or TLS.
 
+use std::collections::HashMap;
 use std::error::Error;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::header::PROXY_AUTHORIZATION;
+use http::uri::Authority;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnectorBuilder;
@@ -24,6 +27,12 @@ const IDLE_LIMIT: Duration = Duration::from_secs(90);
 /// How many such connections are kept to one server.
 const IDLE_CONNECTIONS: usize = 100;
 
+/// For how long a server is remembered that closed a connection when a request was on its way.
+const CLOSER_TIME: Duration = Duration::from_secs(60);
+
+/// How many of them are.
+const CLOSERS: usize = 1_000;
+
 /// How many fields a head may have.
 pub(crate) const MAX_FIELDS: usize = 1_000;
 
@@ -40,11 +49,13 @@ pub struct UpstreamOptions {
     pub authorities: Vec<Vec<u8>>,
     /// How large the head of an answer may be, bytes; at least [`SMALLEST_HEADER_LIMIT_BYTES`].
     pub header_limit_bytes: usize,
+    /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
+    pub http1_alone: bool,
 }
 
 impl Default for UpstreamOptions {
     fn default() -> Self {
-        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES }
+        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES, http1_alone: false }
     }
 }
 
@@ -78,7 +89,10 @@ pub enum UpstreamError {
 #[derive(Debug, Clone)]
 pub struct Upstream {
     client: Client<Connector, Body>,
+    /// Makes a connection for each request.
+    fresh: Client<Connector, Body>,
     proxies: Proxies,
+    closers: Arc<Closers>,
 }
 
 impl Upstream {
@@ -97,11 +111,12 @@ impl Upstream {
             .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
         let proxies = Proxies::from_environment();
-        let inner = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_all_versions()
-            .wrap_connector(Route::new(proxies.clone()));
+        let route = Route::new(proxies.clone());
+        let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let inner = match options.http1_alone {
+            true => inner.enable_http1().wrap_connector(route),
+            false => inner.enable_all_versions().wrap_connector(route),
+        };
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .http1_preserve_header_case(true)
@@ -112,7 +127,10 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_LIMIT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS);
-        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies })
+        let connector = Connector { inner, proxies: proxies.clone() };
+        let client = builder.build(connector.clone());
+        let fresh = builder.pool_max_idle_per_host(0).build(connector);
+        Ok(Self { client, fresh, proxies, closers: Arc::default() })
     }
 
     /// Sends a request whose URI is absolute; returns when the head of the answer is there.
@@ -127,7 +145,41 @@ impl Upstream {
         if let Some(authorization) = self.proxies.authorization(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        self.client.request(request).await.map_err(what_happened)
+        let server = request.uri().authority().cloned();
+        let client = if self.closers.has(server.as_ref()) { &self.fresh } else { &self.client };
+        let sent = client.request(request).await.map_err(what_happened);
+        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server) {
+            self.closers.add(server);
+        }
+        sent
+    }
+}
+
+/// Servers that close connections as soon as they have answered, without saying so. A request that is sent on one that is
+/// about to end is lost, so for a while each gets a connection of its own there.
+#[derive(Debug, Default)]
+struct Closers {
+    are_there: AtomicBool,
+    servers: Mutex<HashMap<Authority, Instant>>,
+}
+
+impl Closers {
+    fn has(&self, server: Option<&Authority>) -> bool {
+        let Some(server) = server.filter(|_| self.are_there.load(Ordering::Relaxed)) else {
+            return false;
+        };
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.retain(|_, since| since.elapsed() < CLOSER_TIME);
+        self.are_there.store(!servers.is_empty(), Ordering::Relaxed);
+        servers.contains_key(server)
+    }
+
+    fn add(&self, server: Authority) {
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if servers.len() < CLOSERS {
+            servers.insert(server, Instant::now());
+            self.are_there.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -4,22 +4,36 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::uri::{Authority, Scheme};
+use http::header::AUTHORIZATION;
+use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
-use tap_http::{Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamOptions, serve};
+use tap_http::{
+    Additions, Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError, UpstreamOptions, serve,
+};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::bridge_stdio::bridge_stdio;
 use crate::arguments::{Global, Proxy};
+use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::recording::{Recording, copies, say, session_start};
 
 /// Runs a proxy until it is told to stop.
 pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
-    let server = Server::read(&proxy.url)?;
+    let Some(url) = &proxy.url else {
+        return Err(Failure::new("there is no address of a server").hint("give one, such as https://example.com/mcp"));
+    };
+    let server = Server::read(url)?;
+    let additions = additions(&proxy.credentials)?;
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
-    let upstream = upstream(proxy)?;
+    let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
+    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
+    if proxy.stdio {
+        let (url, additions) = server.for_client(url, additions)?;
+        return bridge_stdio(global, &url, name, keeper, upstream, additions);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -36,16 +50,15 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         signals.map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
     let clock = Clock::start();
     let copies = copies(clock);
-    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
-    let shown = keeper.url(&proxy.url);
+    let shown = keeper.url(url);
     let start = session_start(clock, Transport::Http, name, vec![shown.clone()]);
     let recording = Recording::begin(global.database(), start, copies.clone());
     let talk = !global.quiet;
     if talk {
-        say(&format!("{} is {shown} now", address(&listener, &proxy.url, &shown)));
+        say(&format!("{} is {shown} now", address(&listener, url, &shown)));
     }
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
-    exchanges.is_mcp_at(proxy.url.path());
+    exchanges.is_mcp_at(url.path());
     let lower = |texts: &[String]| texts.iter().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>();
     let mut guard = Guard { hosts: lower(&proxy.allow_host), origins: lower(&proxy.allow_origin) };
     guard.hosts.push(server.authority.host().to_ascii_lowercase());
@@ -54,6 +67,7 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         authority: server.authority,
         authorization: server.authorization,
         upstream,
+        additions,
         guard,
         recording: exchanges.clone(),
         notices: Notices::new(move |text| {
@@ -107,6 +121,18 @@ impl Server {
         let authorization = authorization.transpose().map_err(|_| failed())?;
         Ok(Self { scheme, authority, authorization })
     }
+
+    /// The address without user and password, which are fields to be added then, for a client of ours.
+    fn for_client(self, url: &Uri, mut additions: Additions) -> Result<(Uri, Additions), Failure> {
+        if let Some(authorization) = self.authorization
+            && !additions.has(&AUTHORIZATION)
+        {
+            additions.push(AUTHORIZATION, authorization).map_err(|error| Failure::new(error.to_string()))?;
+        }
+        let target = url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let built = Uri::builder().scheme(self.scheme).authority(self.authority).path_and_query(target).build();
+        built.map(|url| (url, additions)).map_err(|error| Failure::new(format!("cannot read the address: {error}")))
+    }
 }
 
 /// Text with its `%XX` replaced by what they stand for.
@@ -129,16 +155,19 @@ fn decoded(text: &str) -> Vec<u8> {
     out
 }
 
-fn upstream(proxy: &Proxy) -> Result<Upstream, Failure> {
+/// How servers are reached.
+pub(super) fn upstream_options(proxy: &Proxy) -> Result<UpstreamOptions, Failure> {
     let mut authorities = Vec::new();
     for path in &proxy.cacert {
         let text = std::fs::read(path)
             .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))?;
         authorities.push(text);
     }
-    let options = UpstreamOptions { authorities, header_limit_bytes: proxy.max_header_size };
-    Upstream::new(&options)
-        .map_err(|error| Failure::new(error.to_string()).hint("look at the file that --cacert names"))
+    Ok(UpstreamOptions { authorities, header_limit_bytes: proxy.max_header_size, ..UpstreamOptions::default() })
+}
+
+pub(super) fn not_trusted(error: &UpstreamError) -> Failure {
+    Failure::new(error.to_string()).hint("look at the file that --cacert names")
 }
 
 /// What is put into the host's configuration: the address, with the path of the server's URL. What may be secret in that is
@@ -152,7 +181,7 @@ fn address(listener: &Listener, url: &Uri, shown: &str) -> String {
 }
 
 /// A short name from a host: `mcp.example.com` is `example`.
-fn name_of(host: &str) -> String {
+pub(super) fn name_of(host: &str) -> String {
     let parts: Vec<&str> = host.split('.').collect();
     let is_address = host.parse::<std::net::IpAddr>().is_ok() || host.starts_with('[');
     match parts.as_slice() {
