@@ -28,7 +28,10 @@ const IDLE_LIMIT: Duration = Duration::from_secs(90);
 const IDLE_CONNECTIONS: usize = 100;
 
 /// For how long a server is remembered that closed a connection when a request was on its way.
-const CLOSER_TIME: Duration = Duration::from_secs(60);
+const CLOSER_TIME: Duration = Duration::from_secs(600);
+
+/// When an answer fails to come so soon, it is the connection that was about to end, and not the server.
+const SOON: Duration = Duration::from_secs(1);
 
 /// How many of them are.
 const CLOSERS: usize = 1_000;
@@ -147,8 +150,11 @@ impl Upstream {
         }
         let server = request.uri().authority().cloned();
         let client = if self.closers.has(server.as_ref()) { &self.fresh } else { &self.client };
+        let began = Instant::now();
         let sent = client.request(request).await.map_err(what_happened);
-        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server) {
+        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server)
+            && began.elapsed() < SOON
+        {
             self.closers.add(server);
         }
         sent

@@ -137,7 +137,7 @@ fn an_answer_to_head_and_304_have_no_body_and_the_connection_goes_on() {
         while let Some((head, _)) = peer.request_or_end() {
             peer.write(match head.split(' ').next() {
                 Some("HEAD") => "HTTP/1.1 200 OK\r\nContent-Length: 500\r\nETag: \"a\"\r\n\r\n",
-                _ => "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
+                _ => "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\nETag: \"a\"\r\n\r\n",
             });
         }
     });

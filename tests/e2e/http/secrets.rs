@@ -14,7 +14,7 @@ fn no_secret_is_in_the_store_or_on_stderr() {
     let answer = format!(
         "HTTP/1.1 200 OK\r\nSet-Cookie: sid={}; HttpOnly\r\nMcp-Session-Id: {}\r\nWWW-Authenticate: Bearer realm=\"x\", nonce=\"{}\"\r\n\
         WWW-Authenticate: Negotiate {}==\r\nX-Auth-Token: {}\r\nLocation: http://localhost/cb?code={}#{}\r\nAuthentication-Info: {}\r\n\
-        Proxy-Authenticate: Basic realm={}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        Proxy-Authenticate: Custom {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
         secret("cookie"),
         secret("session"),
         secret("nonce"),
