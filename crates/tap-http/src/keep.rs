@@ -296,7 +296,7 @@ mod tests {
             ("www-authenticate", format!("Bearer token=\"{SECRET}\", error=\"x\"")),
             ("www-authenticate", format!("Digest realm=\"x\", nonce=\"{SECRET}\", opaque={SECRET}")),
             ("www-authenticate", format!("{SECRET} realm=\"x\"")),
-            ("www-authenticate", format!("{SECRET}")),
+            ("www-authenticate", SECRET.into()),
             ("www-authenticate", format!("Bearer resource_metadata=\"https://x.example/?k={SECRET}\"")),
             ("proxy-authenticate", format!("Custom \"{SECRET}\"")),
             ("www-authenticate", format!("Custom x=\"a\\\", {SECRET}\"")),

@@ -42,7 +42,7 @@ fn fields_of_a_request_reach_the_server_line_by_line_as_they_were_written() {
         lines.sort();
         lines
     };
-    let sent = request.split("{}").next().unwrap().replace("\r\n\r\n", "\r\n\r\n");
+    let sent = request.split("{}").next().unwrap();
     assert_eq!(sorted(&head), sorted(sent.trim_end_matches("{}")), "nothing is added, changed or lost");
     assert_eq!(fields(&head, "x-twice"), ["1", "2"]);
     assert!(head.contains("Mcp-Session-Id: one\r\n") && head.contains("MCP-SESSION-ID: two\r\n"));
@@ -166,7 +166,7 @@ fn trailers_that_were_announced_pass_to_who_wants_them() {
         let head = peer.head();
         assert_eq!(field(&head, "te"), Some("trailers"));
         assert_eq!(field(&head, "trailer"), Some("X-Sum"));
-        peer.expect("3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n".to_lowercase().replace("x-sum", "x-sum"));
+        peer.expect("3\r\nabc\r\n0\r\nx-sum: 7\r\n\r\n");
         peer.write(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\ndef\r\n0\r\nX-Sum: 8\r\n\r\n",
         );

@@ -19,7 +19,16 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        Self::new(TcpStream::connect(address).unwrap())
+        // Thousands of connections, one after another, may leave no port free for a moment.
+        let mut connected = None;
+        wait_until("there is a free port", || {
+            connected = match TcpStream::connect(address) {
+                Err(error) if error.kind() == ErrorKind::AddrNotAvailable => None,
+                other => Some(other.unwrap()),
+            };
+            connected.is_some()
+        });
+        Self::new(connected.unwrap())
     }
 
     fn new(stream: TcpStream) -> Self {
@@ -199,6 +208,9 @@ pub(crate) fn fields<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
     lines.filter(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).collect()
 }
 
+/// The requests that a server has got, heads and bodies.
+pub(crate) type Requests = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 /// A server that does with each connection what it is told.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -224,7 +236,7 @@ impl Server {
     }
 
     /// Answers each request with the same bytes, and leaves the requests in a list.
-    pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (Self, Arc<Mutex<Vec<(String, Vec<u8>)>>>) {
+    pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (Self, Requests) {
         let (answer, seen) = (answer.into(), Arc::<Mutex<Vec<_>>>::default());
         let theirs = seen.clone();
         let server = Self::new(move |_, mut peer| {
@@ -261,6 +273,7 @@ pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: SocketAddr,
     stderr: Arc<Mutex<String>>,
+    reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Proxy {
@@ -277,7 +290,7 @@ impl Proxy {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = Arc::<Mutex<String>>::default();
         let (theirs, lines) = (stderr.clone(), BufReader::new(child.stderr.take().unwrap()).lines());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 theirs.lock().unwrap().push_str(&format!("{line}\n"));
             }
@@ -292,7 +305,7 @@ impl Proxy {
             address.is_some() || !text.is_empty()
         });
         let address = address.unwrap_or_else(|| panic!("it said {}", stderr.lock().unwrap()));
-        Self { child, address, stderr }
+        Self { child, address, stderr, reader: Some(reader) }
     }
 
     pub(crate) fn connect(&self) -> Peer {
@@ -323,8 +336,7 @@ impl Proxy {
     #[track_caller]
     pub(crate) fn stop(mut self) -> String {
         self.signal(nix::sys::signal::Signal::SIGINT);
-        let status = wait_for(&mut self.child);
-        assert_eq!(status.code(), Some(0), "{}", self.said());
+        assert_eq!(self.wait().code(), Some(0), "{}", self.said());
         self.said()
     }
 
@@ -334,7 +346,11 @@ impl Proxy {
 
     #[track_caller]
     pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
-        wait_for(&mut self.child)
+        let status = wait_for(&mut self.child);
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        status
     }
 }
 
