@@ -14,6 +14,8 @@ mod exchange;
 mod fetch;
 mod open;
 mod reading;
+#[cfg(test)]
+mod traffic;
 
 pub use coding::BODY_LIMIT_BYTES;
 pub use exchange::{Conversation, Exchange, Head, Read, ReadFrame, Source};

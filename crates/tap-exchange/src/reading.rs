@@ -431,3 +431,6 @@ fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut Sink<
     };
     sink(Read { events: vec![Event::Row(row)], frame: Some(frame), ..Read::default() }, &core.follower);
 }
+
+#[cfg(test)]
+mod tests;
