@@ -15,6 +15,7 @@ mod support;
 mod cases;
 mod commands;
 mod faults;
+mod http_commands;
 mod judging;
 mod recording;
 mod relay;

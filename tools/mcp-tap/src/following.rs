@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::Node;
 use tap_protocol::meta;
-use tap_session::{
-    Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState,
-};
+use tap_session::{Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState};
 use tap_store::Transport;
 
 use crate::arguments::Global;
@@ -54,11 +52,6 @@ impl Followed {
         let mut states = self.states.iter().rev();
         let found = states.find(|(number, _)| conversation.is_none() || *number == conversation);
         found.map(|(_, state)| state)
-    }
-
-    /// What is known at the end of the last session of MCP; nothing, where there was none.
-    pub(crate) fn state(&self) -> SessionState {
-        self.state_of(None).cloned().unwrap_or_default()
     }
 }
 

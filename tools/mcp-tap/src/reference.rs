@@ -171,8 +171,10 @@ impl Found {
             if number == 1 {
                 return Ok(self);
             }
-            return Err(Failure::new(format!("there is no session {name}/{number}; {name} is over stdio, and one session"))
-                .hint(format!("leave it out: {name}")));
+            return Err(Failure::new(format!(
+                "there is no session {name}/{number}; {name} is over stdio, and one session"
+            ))
+            .hint(format!("leave it out: {name}")));
         }
         catch_up(global, &self.store, self.session.id, &self.session.start.name)?;
         let known = self.store.conversations(self.session.id)?;

@@ -5,6 +5,7 @@ mod junit;
 mod sarif;
 mod text;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Write;
@@ -54,6 +55,26 @@ struct Verdict {
 struct Gathered {
     rules: BTreeMap<&'static str, Broken>,
     n_hidden: [u64; 3],
+}
+
+impl Gathered {
+    fn add(&mut self, other: Self) {
+        for (id, broken) in other.rules {
+            match self.rules.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert(broken)),
+                Entry::Occupied(mut entry) => {
+                    let known = entry.get_mut();
+                    known.worst = known.worst.max(broken.worst);
+                    known.n_findings += broken.n_findings;
+                    let room = KEPT_A_RULE.saturating_sub(known.findings.len());
+                    known.findings.extend(broken.findings.into_iter().take(room));
+                }
+            }
+        }
+        for (sum, n) in self.n_hidden.iter_mut().zip(other.n_hidden) {
+            *sum += n;
+        }
+    }
 }
 
 /// A rule that was broken.
@@ -253,9 +274,10 @@ fn judge(
         verdicts.push(verdict(number.map(|number| number.0), this.spoken, messages, this.incomplete, found_here));
     }
     // What is left is of sessions that were refused.
-    let left: Vec<Gathered> = gathered.into_values().filter(|gathered| !gathered.rules.is_empty()).collect();
-    for gathered in left {
-        verdicts.push(verdict(Some(0), "no session came of it".into(), "refused".into(), None, gathered));
+    let mut refused = Gathered::default();
+    gathered.into_values().for_each(|gathered| refused.add(gathered));
+    if !refused.rules.is_empty() {
+        verdicts.push(verdict(Some(0), "no session came of it".into(), "refused".into(), None, refused));
     }
     Ok(verdicts)
 }
@@ -300,7 +322,8 @@ fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failur
     if found.is_http() {
         let listed = found.store.conversations(found.session.id)?;
         let is_known: BTreeSet<_> = known.iter().map(|inside| inside.number).collect();
-        let forgotten = listed.into_iter().filter(|this| found.wants(Some(this.number)) && !is_known.contains(&Some(this.number)));
+        let forgotten =
+            listed.into_iter().filter(|this| found.wants(Some(this.number)) && !is_known.contains(&Some(this.number)));
         known.extend(forgotten.map(|this| Inside {
             number: Some(this.number),
             spoken: this.revision.or(this.era).map_or_else(|| "revision unknown".into(), |text| shown(&text, false)),
@@ -390,12 +413,7 @@ fn sentence(finding: &Finding) -> String {
     if finding.detail.is_empty() { format!("{title}.") } else { format!("{title}: {}.", shown(&finding.detail, false)) }
 }
 
-fn as_json(
-    finding: &Finding,
-    found: &Found,
-    conversation: Option<HttpSessionNumber>,
-    state: &SessionState,
-) -> String {
+fn as_json(finding: &Finding, found: &Found, conversation: Option<HttpSessionNumber>, state: &SessionState) -> String {
     json!({
         "rule": finding.rule.id,
         "name": finding.rule.name,

@@ -54,7 +54,8 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
             },
             Form::Pretty => {
                 message(&mut out, &listed, &frame)?;
-                let mut exchanges: Vec<(Exchange, u64)> = exchange.map(|exchange| (exchange, at.seq)).into_iter().collect();
+                let mut exchanges: Vec<(Exchange, u64)> =
+                    exchange.map(|exchange| (exchange, at.seq)).into_iter().collect();
                 if let (RowKind::Request, Some(pair)) = (listed.row.kind, listed.row.pair)
                     && let Some(answer) = found.store.row(found.session.id, pair)?
                 {
@@ -111,7 +112,8 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
     let shown_bytes = frame.bytes.get(..PRETTY_LIMIT_BYTES).unwrap_or(&frame.bytes);
     let text = String::from_utf8_lossy(shown_bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let is_json = !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr | RowKind::Body | RowKind::Exchange);
+    let is_json =
+        !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr | RowKind::Body | RowKind::Exchange);
     let body = if is_json { shown(&pretty(text), true) } else { shown(text.trim_end_matches('\n'), true) };
     writeln!(out, "{body}")?;
     if shown_bytes.len() < frame.bytes.len() {

@@ -74,12 +74,15 @@ fn is_open(exchange: Option<&Exchange>, live: bool) -> bool {
 pub(super) fn is_settled(listed: &Listed, exchange: Option<&Exchange>) -> bool {
     match listed.row.kind {
         RowKind::Request => {
-            let left = exchange.is_some_and(|exchange| matches!(exchange.end, Some(HttpEnd::ByClient | HttpEnd::ByServer)));
+            let left =
+                exchange.is_some_and(|exchange| matches!(exchange.end, Some(HttpEnd::ByClient | HttpEnd::ByServer)));
             let is_subscription = listed.row.method.as_deref() == Some(SUBSCRIPTION);
             let is_open = is_subscription && exchange.is_some_and(|exchange| exchange.status.is_some());
             listed.row.status.is_some() || left || is_open
         }
-        RowKind::Exchange => exchange.is_none_or(|exchange| exchange.status.is_some() || exchange.ended_at_ns.is_some()),
+        RowKind::Exchange => {
+            exchange.is_none_or(|exchange| exchange.status.is_some() || exchange.ended_at_ns.is_some())
+        }
         _ => true,
     }
 }

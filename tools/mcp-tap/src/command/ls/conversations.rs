@@ -69,7 +69,8 @@ impl<'a> Inside<'a> {
             let errors = format!("{:>6}", conversation.n_errors);
             let (style, state) = state_of(conversation, self.session.live);
             let revision = conversation.revision.as_deref().or(conversation.era.as_deref());
-            let end = revision.map_or_else(|| state.to_owned(), |revision| format!("{state}, {}", shown(revision, false)));
+            let end =
+                revision.map_or_else(|| state.to_owned(), |revision| format!("{state}, {}", shown(revision, false)));
             writeln!(
                 out,
                 "{} {} {} {} {:>8} {} {:>9}  {}",
@@ -86,7 +87,11 @@ impl<'a> Inside<'a> {
         let more = self.conversations.len().saturating_sub(SHOWN);
         if more > 0 {
             let first = self.conversations.first().map_or(1, |conversation| conversation.number.0);
-            let text = format!("{} … and {} more, from {reference}/{first} on", column("", widths.when), thousands(more as u64));
+            let text = format!(
+                "{} … and {} more, from {reference}/{first} on",
+                column("", widths.when),
+                thousands(more as u64)
+            );
             writeln!(out, "{}", out.styled(Style::Dim, &shown(&text, false)))?;
         }
         Ok(())

@@ -110,9 +110,9 @@ pub(super) fn write(
         ("body after", exchange.first_byte_at_ns),
         ("last byte after", exchange.ended_at_ns),
     ];
-    let times = times.into_iter().filter_map(|(what, at_ns)| {
-        Some(format!("{what} {}", duration(since_asked(exchange, at_ns)?)))
-    });
+    let times = times
+        .into_iter()
+        .filter_map(|(what, at_ns)| Some(format!("{what} {}", duration(since_asked(exchange, at_ns)?))));
     let coding = |head: Option<&Head>| {
         let coding = head.and_then(|head| head.field("content-encoding")).map(|coding| format!(" ({coding})"));
         coding.unwrap_or_default()
@@ -153,9 +153,10 @@ pub(super) fn write(
 /// Both heads and both bodies, much as they were on the wire, as far as they were recorded.
 pub(super) fn wire(out: &mut Output, found: &Found, exchange: &Exchange) -> Result<(), Failure> {
     let request = format!("{} {} {}", exchange.verb, exchange.target, exchange.request.version);
-    let answer = exchange.response.as_ref().map(|head| {
-        (format!("{} {}", head.version, exchange.status.unwrap_or(0)), head, HttpPart::ResponseBody)
-    });
+    let answer = exchange
+        .response
+        .as_ref()
+        .map(|head| (format!("{} {}", head.version, exchange.status.unwrap_or(0)), head, HttpPart::ResponseBody));
     for (first_line, head, part) in [(request, &exchange.request, HttpPart::RequestBody)].into_iter().chain(answer) {
         if part == HttpPart::ResponseBody {
             writeln!(out)?;
