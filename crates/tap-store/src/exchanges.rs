@@ -55,8 +55,7 @@ impl Store {
             let mut select = connection.prepare_cached(
                 "SELECT seq FROM message WHERE session = ? AND exchange = ? AND member = 0 ORDER BY seq",
             )?;
-            let found =
-                select.query_map(params![session.0, signed(number)], |row| row.get(0).map(crate::writer::unsigned))?;
+            let found = select.query_map(params![session.0, signed(number)], |row| row.get(0).map(crate::writer::unsigned))?;
             found.collect()
         };
         read().map_err(|source| self.sort(source))
@@ -70,8 +69,7 @@ impl Store {
     pub fn conversations(&self, session: SessionId) -> Result<Vec<Conversation>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Conversation>> {
-            let mut select =
-                connection.prepare_cached("SELECT * FROM conversation WHERE session = ? ORDER BY number")?;
+            let mut select = connection.prepare_cached("SELECT * FROM conversation WHERE session = ? ORDER BY number")?;
             let found = select.query_map([session.0], told_conversation_from)?;
             found.collect()
         };
@@ -88,7 +86,7 @@ impl Store {
         let Some(known) = self.exchange(session, exchange)? else {
             return Ok(Bytes::new());
         };
-        let mut gathered = Vec::new();
+        let (mut gathered, mut has_begun) = (Vec::new(), false);
         let mut number = known.first_segment;
         // Of an exchange that is open there may be more than was worked out.
         while known.ended_at_ns.is_none() || number <= known.last_segment {
@@ -97,10 +95,17 @@ impl Store {
             };
             for piece in segment.iter() {
                 let damaged = |source| StoreError::Damaged { session: session.0, number, source };
-                if let Piece::Http { exchange: this, part: its, bytes, .. } = piece.map_err(damaged)?
-                    && (this, its) == (exchange, part)
-                {
+                let (its, bytes) = match piece.map_err(damaged)? {
+                    Piece::Http { exchange: this, part, bytes, .. } if this == exchange => (part, bytes),
+                    Piece::HttpGap { exchange: this, part, .. } if this == exchange => (part, &b""[..]),
+                    _ => continue,
+                };
+                has_begun |= its == HttpPart::Request;
+                if its == part && has_begun {
                     gathered.extend_from_slice(bytes);
+                }
+                if its == HttpPart::End && has_begun {
+                    return Ok(gathered.into());
                 }
             }
             number += 1;
@@ -151,3 +156,6 @@ impl Store {
         Ok(reading)
     }
 }
+
+#[cfg(test)]
+mod tests;
