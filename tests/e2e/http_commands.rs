@@ -263,12 +263,58 @@ fn several_sessions_are_told_apart() {
     // The state is that of one.
     let rows = scratch.json(&["log", "--json"]);
     let of_first = rows.iter().find(|row| row["method"] == "tools/list").unwrap();
-    let client = |reference: &str| scratch.json(&["state", reference, "--json"])[0]["client"].to_string();
+    let client = |reference: &str| scratch.json(&["state", reference, "--json"])[0]["parties"]["client"].to_string();
     assert!(client("last/1").contains("editor") && client("last/2").contains("browser"));
     assert!(client(of_first["reference"].as_str().unwrap()).contains("editor"));
     let number = of_first["seq"].as_u64().unwrap();
     let diff = stdout(&scratch, &["state", &format!("last:{number}"), "--diff"], 0);
     assert!(diff.contains("search/1: changed by message") && diff.contains("tools/list"), "{diff}");
+}
+
+#[test]
+fn a_text_recording_is_read_by_all_commands() {
+    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
+    let proxy = Proxy::start(&scratch, "search", server.address);
+    let ports = [proxy.address.port(), server.address.port()];
+    first_session(&proxy);
+    proxy.post("", &initialize("browser"), 200);
+    proxy.post(&of(2), &call(1, "find"), 200);
+    proxy.stop();
+    let file = scratch.path("x.jsonl");
+    let file = file.to_str().unwrap();
+    talk(scratch.tap(["export", "last", "-o", file]), b"");
+    let other = scratch.path("other.db");
+    let other = other.to_str().unwrap();
+    let imported = talk(scratch.tap(["import", "--db", other, file]), b"");
+    assert_eq!(imported.status.code(), Some(0), "{}", String::from_utf8_lossy(&imported.stderr));
+    for (command, code) in [
+        (&["log", "-s", "REF"][..], 0),
+        (&["log", "-s", "REF", "--frames"], 0),
+        (&["log", "-s", "REF/2", "--frames"], 0),
+        (&["show", "REF:9"], 0),
+        (&["show", "REF/1:9"], 0),
+        (&["show", "REF:9", "--form", "http"], 0),
+        (&["show", "REF:13"], 0),
+        (&["check", "REF", "--level", "note"], 1),
+        (&["check", "REF/2", "--level", "note"], 1),
+        (&["stats", "REF"], 0),
+        (&["stats", "REF/2"], 0),
+        (&["state", "REF/2"], 0),
+        (&["state", "REF:9", "--diff"], 0),
+    ] {
+        let looked = |reference: &str, database: &[&str]| {
+            let arguments = command.iter().map(|word| word.replace("REF", reference)).collect::<Vec<_>>();
+            let output = talk(scratch.tap(arguments.iter().map(String::as_str).chain(database.iter().copied())), b"");
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+            assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+            // The three differ in what they are called and in nothing else.
+            let text = String::from_utf8(output.stdout).unwrap();
+            steady(&text.replace(file, "search"), &ports)
+        };
+        let recorded = looked("last", &[]);
+        assert_eq!(recorded, looked(file, &[]), "{command:?}");
+        assert_eq!(recorded, looked("last", &["--db", other]), "{command:?}");
+    }
 }
 
 #[test]

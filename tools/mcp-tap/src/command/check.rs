@@ -252,7 +252,8 @@ fn judge(
     }
     found.must_exist()?;
     let file = found.file.clone();
-    let lines = file.as_deref().map(lines_of_frames).unwrap_or_default();
+    // Over HTTP a frame may be in many lines, and a line in no frame.
+    let lines = file.as_deref().filter(|_| !found.is_http()).map(lines_of_frames).unwrap_or_default();
     let verdict = |inside: Option<u64>, spoken: String, messages: String, incomplete, gathered: Gathered| Verdict {
         reference: found.reference.clone(),
         inside,
