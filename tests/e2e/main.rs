@@ -21,6 +21,7 @@ mod http;
 mod http_bridge;
 mod http_forward;
 mod http_peers;
+mod http_commands;
 mod judging;
 mod recording;
 mod relay;

@@ -322,7 +322,7 @@ pub(crate) struct Show {
     /// The message: last:7, github.2:42
     #[arg(value_name = "REF:N")]
     pub(crate) message: Reference,
-    /// How: pretty, raw (the exact bytes of that one message), hex
+    /// How: pretty, raw (the exact bytes of that one message), hex, http (its exchange, much as it was on the wire)
     #[arg(long, value_name = "FORM", default_value = "pretty", conflicts_with = "json")]
     pub(crate) form: Form,
     /// One JSON object
@@ -335,6 +335,7 @@ pub(crate) enum Form {
     Pretty,
     Raw,
     Hex,
+    Http,
 }
 
 /// Which sessions are meant.
