@@ -175,7 +175,7 @@ impl Peer {
 
     /// Keeps the system from taking much that nobody reads.
     pub(crate) fn small_buffer(&self) {
-        SockRef::from(&self.stream).set_recv_buffer_size(16 * 1024).unwrap();
+        SockRef::from(&self.stream).set_recv_buffer_size(64 * 1024).unwrap();
     }
 
     /// Whether the other side has closed, without waiting.

@@ -166,14 +166,14 @@ fn a_reader_that_is_slow_slows_the_server_down_and_costs_no_memory() {
     assert!(stalled_at < 64, "{stalled_at} MiB were taken of which the client has read nothing");
     let before = proxy.memory_kib();
     let mut most = before;
-    for number in 0..512u32 {
+    for number in 0..256u32 {
         client.chunked_at_least(MIB);
         if number.is_multiple_of(32) {
             most = most.max(proxy.memory_kib());
         }
     }
     assert!(most < 160 * 1024, "{most} KiB are in use, {before} before");
-    assert!(how_much.try_iter().last().is_some_and(|number| number >= 500));
+    assert!(how_much.try_iter().last().is_some_and(|number| number >= 250));
 }
 
 #[test]
