@@ -18,6 +18,7 @@ mod cases;
 mod commands;
 mod faults;
 mod http;
+mod http_bridge;
 mod http_forward;
 mod http_peers;
 mod judging;

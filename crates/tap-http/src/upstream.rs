@@ -1,9 +1,11 @@
 //! The server's end: connections to it, kept for use again, over TCP or TLS.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::header::PROXY_AUTHORIZATION;
 use http::uri::{Authority, Scheme};
@@ -27,6 +29,15 @@ const IDLE_LIMIT: Duration = Duration::from_secs(90);
 
 /// How many such connections are kept to one server.
 const IDLE_CONNECTIONS: usize = 100;
+
+/// For how long a server is remembered that closed a connection when a request was on its way.
+const CLOSER_TIME: Duration = Duration::from_secs(600);
+
+/// When an answer fails to come so soon, it is the connection that was about to end, and not the server.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How many of them are.
+const CLOSERS: usize = 1_000;
 
 /// How many fields a head may have.
 pub(crate) const MAX_FIELDS: usize = 1_000;
@@ -105,8 +116,11 @@ pub enum UpstreamError {
 #[derive(Debug, Clone)]
 pub struct Upstream {
     client: Client<Connector, Body>,
+    /// Makes a connection for each request.
+    fresh: Client<Connector, Body>,
     proxies: Proxies,
     route: Route,
+    closers: Arc<Closers>,
 }
 
 impl Upstream {
@@ -141,7 +155,10 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_LIMIT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS);
-        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies, route })
+        let connector = Connector { inner, proxies: proxies.clone() };
+        let client = builder.build(connector.clone());
+        let fresh = builder.pool_max_idle_per_host(0).build(connector);
+        Ok(Self { client, fresh, proxies, route, closers: Arc::default() })
     }
 
     /// Connects to a server, to say there whatever a client says.
@@ -166,7 +183,44 @@ impl Upstream {
         if let Some(authorization) = self.proxies.authorization(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        self.client.request(request).await.map_err(what_happened)
+        let server = request.uri().authority().cloned();
+        let client = if self.closers.has(server.as_ref()) { &self.fresh } else { &self.client };
+        let began = Instant::now();
+        let sent = client.request(request).await.map_err(what_happened);
+        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server)
+            && began.elapsed() < SOON
+        {
+            self.closers.add(server);
+        }
+        sent
+    }
+}
+
+/// Servers that close connections as soon as they have answered, without saying so. A request that is sent on one that is
+/// about to end is lost, so for a while each gets a connection of its own there.
+#[derive(Debug, Default)]
+struct Closers {
+    are_there: AtomicBool,
+    servers: Mutex<HashMap<Authority, Instant>>,
+}
+
+impl Closers {
+    fn has(&self, server: Option<&Authority>) -> bool {
+        let Some(server) = server.filter(|_| self.are_there.load(Ordering::Relaxed)) else {
+            return false;
+        };
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.retain(|_, since| since.elapsed() < CLOSER_TIME);
+        self.are_there.store(!servers.is_empty(), Ordering::Relaxed);
+        servers.contains_key(server)
+    }
+
+    fn add(&self, server: Authority) {
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if servers.len() < CLOSERS {
+            servers.insert(server, Instant::now());
+            self.are_there.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -191,10 +245,18 @@ fn what_happened(error: hyper_util::client::legacy::Error) -> UpstreamError {
 
 /// The cause of this kind. An I/O error does not give what it was made of for its source, but for the source of that.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source()).find_map(|error| {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-        error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()))
-    })
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 fn untrusted(why: &CertificateError) -> String {

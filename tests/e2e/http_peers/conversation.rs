@@ -48,9 +48,15 @@ impl Outcome {
         self.told.iter().flatten().filter_map(step).collect()
     }
 
-    /// What the client sent, and what it was sent: the messages of all exchanges.
-    pub(super) fn exchanges(&self) -> &[Exchange] {
-        &self.far
+    /// The server's name, if the client got to know it.
+    pub(super) fn server_name(&self) -> Option<&str> {
+        let server = self.told.iter().flatten().map(|line| &line["server"]).find(|server| !server.is_null())?;
+        server.as_str().or_else(|| server["name"].as_str())
+    }
+
+    /// What reached the client, and what the server had sent by then: more, if the client left while more came.
+    pub(super) fn exchanges(&self) -> [&[Exchange]; 2] {
+        [&self.near, &self.far]
     }
 
     /// What is not as it is with nothing between, or not the same on both sides.

@@ -59,7 +59,9 @@ fn of_exchange(near: &Exchange, far: &Exchange) -> Vec<String> {
             found.push(format!("{about}: {half}: {:?} before, {:?} behind", near.start_line, far.start_line));
         }
         for (side, these, those) in [("before", near, far), ("behind", far, near)] {
-            let only = these.headers.iter().filter(|header| !those.headers.contains(header));
+            let is_needed =
+                |(name, _): &&(String, String)| name == "accept-encoding" && may_hold_an_endpoint(near, far);
+            let only = these.headers.iter().filter(|header| !those.headers.contains(header) && !is_needed(header));
             found.extend(only.map(|(name, value)| format!("{about}: {half}: {name}: {value:?} only {side}")));
         }
         // A stream that the client left is cut somewhere else on the way to it.
@@ -74,6 +76,18 @@ fn of_exchange(near: &Exchange, far: &Exchange) -> Vec<String> {
         }
     }
     found
+}
+
+/// Whether the answer may be a stream whose first event names where to post to, which a proxy has to change into its own
+/// address, and asks for uncompressed.
+fn may_hold_an_endpoint(near: &Message, far: &Message) -> bool {
+    let has = |message: &Message, wanted: &str, value: &str| {
+        message.headers.iter().any(|(name, found)| name == wanted && found.contains(value))
+    };
+    near.start_line.starts_with("GET ")
+        && has(near, "accept", "text/event-stream")
+        && !has(near, "mcp-session-id", "")
+        && has(far, "accept-encoding", "identity")
 }
 
 fn shown(request: &Message) -> String {

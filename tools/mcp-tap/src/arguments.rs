@@ -216,7 +216,7 @@ pub(crate) struct Proxy {
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = parse_resolve)]
     pub(crate) resolve: Vec<Resolve>,
     /// The server's address, as it would stand in the host's configuration
-    #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, value_parser = parse_url, required_unless_present = "forward")]
     pub(crate) url: Option<Uri>,
     #[command(flatten)]
     pub(crate) credentials: Credentials,
@@ -259,6 +259,10 @@ pub(crate) struct Forwarding {
     /// Start this command with the proxy in its environment, and end with it
     #[arg(last = true, value_name = "COMMAND", requires = "forward", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+fn parse_url(text: &str) -> Result<Uri, String> {
+    text.parse().map_err(|error| format!("{error}; give it whole, such as https://example.com/mcp"))
 }
 
 fn parse_header_size(text: &str) -> Result<usize, String> {

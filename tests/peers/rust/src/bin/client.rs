@@ -34,8 +34,8 @@ async fn main() -> Result<()> {
             return Ok(());
         }
     };
-    let peer = client.peer_info();
-    println!("{}", json!({"peer": format!("{peer:?}")}));
+    let server = client.peer_info().and_then(|peer| peer.server_info.clone());
+    println!("{}", json!({"server": server}));
     for step in script["steps"].as_array().context("no steps")? {
         let line = match step[0].as_str() {
             Some("tools/list") => match client.list_all_tools().await {

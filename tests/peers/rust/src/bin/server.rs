@@ -45,7 +45,11 @@ impl Server {
     }
 
     #[tool(description = "Tell of progress n times")]
-    async fn progress(&self, Parameters(Progress { n }): Parameters<Progress>, context: RequestContext<RoleServer>) -> String {
+    async fn progress(
+        &self,
+        Parameters(Progress { n }): Parameters<Progress>,
+        context: RequestContext<RoleServer>,
+    ) -> String {
         for step in 1..=n {
             if let Some(token) = context.meta.get_progress_token() {
                 let told = ProgressNotificationParam::new(token, f64::from(step)).with_total(f64::from(n));
