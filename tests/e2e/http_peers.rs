@@ -6,7 +6,7 @@
 
 mod conformance;
 mod conversation;
-mod programs;
+pub(crate) mod programs;
 mod recording;
 mod wire;
 mod witness;

@@ -3,6 +3,9 @@
 //! For git, for people, for other tools. Nothing is lost: importing what was exported gives the same frames. `docs/` has
 //! the format's page; the format is a promise, so changes get a new number in the header.
 
+mod http;
+mod pack;
+
 use std::borrow::Cow;
 use std::io::{BufRead, Write};
 use std::ops::RangeInclusive;
@@ -13,6 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use tap_exchange::HttpReading;
 use tap_frame::{Frame, Origin, Stream};
 use tap_session::{Recorded, segments_of};
 
@@ -20,7 +24,12 @@ use crate::error::StoreError;
 use crate::reader::{Session, SessionId, Store};
 use crate::writer::{EndReason, SessionEnd, SessionStart, Transport};
 
+use pack::{Item, Passed};
+
 const FORMAT: &str = "recording/1";
+
+/// Of recordings over HTTP, which who knows the first alone would misread.
+const HTTP_FORMAT: &str = "recording/2";
 
 /// Writes a session, or those of its frames whose numbers are in `range`, as JSON Lines. Returns how many frames.
 ///
@@ -41,28 +50,10 @@ pub fn export(
     let failed = |source| StoreError::Io { path: name.into(), source };
     let first = first.saturating_add(range.start().saturating_sub(1));
     writeln!(out, "{}", header(session, first)).map_err(failed)?;
-    let mut n_frames = 0;
-    for recorded in store.recorded(session.id) {
-        let mut record = Map::new();
-        let (at_ns, message) = match recorded? {
-            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
-            Recorded::Frame(frame) => {
-                n_frames += 1;
-                if frame.stream != Stream::Stderr {
-                    record.insert("to".into(), side(frame.stream).into());
-                }
-                if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
-                    record.insert("wall_ns".into(), frame.wall_ns.into());
-                }
-                (frame.at_ns, body(&frame, &mut record))
-            }
-            Recorded::End { stream, at_ns } => {
-                record.insert("eof".into(), side(stream).into());
-                (at_ns, None)
-            }
-        };
-        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
-    }
+    let n_frames = match session.start.transport {
+        Transport::Stdio => export_frames(store, session, range, out, name)?,
+        Transport::Http => export_exchanges(store, session, range, out, name)?,
+    };
     if let Some(end) = &session.end {
         let mut record = Map::new();
         match &end.reason {
@@ -90,10 +81,84 @@ pub fn export(
     Ok(n_frames)
 }
 
+fn export_frames(
+    store: &Store,
+    session: &Session,
+    range: &RangeInclusive<u64>,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    let mut n_frames = 0;
+    for recorded in store.recorded(session.id) {
+        let mut record = Map::new();
+        let (at_ns, message) = match recorded? {
+            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
+            Recorded::Frame(frame) => {
+                n_frames += 1;
+                if frame.stream != Stream::Stderr {
+                    record.insert("to".into(), side(frame.stream).into());
+                }
+                if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
+                    record.insert("wall_ns".into(), frame.wall_ns.into());
+                }
+                (frame.at_ns, body(&frame, &mut record))
+            }
+            Recorded::End { stream, at_ns } => {
+                record.insert("eof".into(), side(stream).into());
+                (at_ns, None)
+            }
+        };
+        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+    }
+    Ok(n_frames)
+}
+
+/// Of a part, the exchanges that have a frame in it: their heads, their requests, and of their answers what is in it.
+fn export_exchanges(
+    store: &Store,
+    session: &Session,
+    range: &RangeInclusive<u64>,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    let damaged = |number| move |source| StoreError::Damaged { session: session.id.0, number, source };
+    let mut search = http::Search::default();
+    let mut n_segments = 0;
+    while let Some(segment) = store.segment(session.id, n_segments)? {
+        search.feed(&segment, range).map_err(damaged(n_segments))?;
+        n_segments += 1;
+    }
+    let wanted = search.finish(range);
+    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns);
+    let mut written = Vec::new();
+    let mut write = |written: &mut Vec<http::Written>| -> Result<(), StoreError> {
+        for http::Written { record, at_ns, message } in written.drain(..) {
+            write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+        }
+        Ok(())
+    };
+    // Of a session that goes on, no more than was looked at before.
+    for number in 0..n_segments {
+        if let Some(segment) = store.segment(session.id, number)? {
+            to_text.feed(&segment, &mut written).map_err(damaged(number))?;
+            write(&mut written)?;
+        }
+    }
+    to_text.finish(&mut written);
+    write(&mut written)?;
+    Ok(wanted.n_frames)
+}
+
 fn header(session: &Session, first: u64) -> String {
     let start = &session.start;
     let mut header = Map::new();
-    header.insert("mcp-tap".into(), FORMAT.into());
+    let format = match start.transport {
+        Transport::Stdio => FORMAT,
+        Transport::Http => HTTP_FORMAT,
+    };
+    header.insert("mcp-tap".into(), format.into());
     header.insert("profile".into(), "lossless".into());
     header.insert("uuid".into(), start.uuid.clone().into());
     header.insert("server".into(), start.name.clone().into());
@@ -191,6 +256,7 @@ pub struct Imported {
 /// A record as it is read. Numbers stay text, so that nothing is rounded.
 #[derive(Deserialize)]
 struct Record<'a> {
+    http: Option<u64>,
     to: Option<String>,
     #[serde(borrow)]
     at: Option<&'a RawValue>,
@@ -267,9 +333,25 @@ pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str)
     };
     let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
     let found_cell = std::cell::RefCell::new(&mut found);
-    let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
-    let session =
-        store.put_in(&start, segments_of(start.opened_unix_ns, recorded), || found_cell.borrow_mut().end.take())?;
+    let end = || found_cell.borrow_mut().end.take();
+    let session = match start.transport {
+        Transport::Stdio => {
+            let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
+            store.put_in(&start, segments_of(start.opened_unix_ns, recorded), end)?
+        }
+        Transport::Http => {
+            let passed = std::iter::from_fn(|| lines.next_passed(&mut found_cell.borrow_mut()).transpose());
+            let mut reading = HttpReading::new();
+            let counted = pack::segments_of(start.opened_unix_ns, passed).inspect(|segment| {
+                // What was just packed has no damage.
+                let _ = segment.as_ref().map(|segment| reading.feed(segment, &mut |_, _| {}));
+            });
+            let session = store.put_in(&start, counted, end)?;
+            reading.finish(&mut |_, _| {});
+            found_cell.borrow_mut().n_frames = reading.n_frames();
+            session
+        }
+    };
     let (n_frames, n_unknown) = (found.n_frames, found.n_unknown);
     Ok(Imported { session, uuid, n_frames, first, n_unknown })
 }
@@ -327,31 +409,19 @@ impl<R: BufRead> Lines<'_, R> {
         let not_ours = |error| self.wrong(format!("no recording of mcp-tap begins like this: {error}"));
         let Format { format } = serde_json::from_slice(&self.line).map_err(not_ours)?;
         match format.as_str() {
-            FORMAT => serde_json::from_slice(&self.line).map_err(not_ours),
-            other => Err(self.wrong(format!("the format is {other}, and this mcp-tap knows {FORMAT}: update mcp-tap"))),
+            FORMAT | HTTP_FORMAT => serde_json::from_slice(&self.line).map_err(not_ours),
+            other => Err(self.wrong(format!(
+                "the format is {other}, and this mcp-tap knows {FORMAT} and {HTTP_FORMAT}: update mcp-tap"
+            ))),
         }
     }
 
     fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
         while self.advance()? {
-            let record: Record<'_> =
-                serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("not a record: {error}")))?;
-            let at_ns = match record.at {
-                Some(at) => {
-                    nanoseconds(at.get()).ok_or_else(|| self.wrong("`at` must be seconds, such as 1.250000000"))?
-                }
-                None => found.newest_ns,
-            };
-            found.newest_ns = at_ns;
-            if let Some(end) = &record.end {
-                let reason = match (end.as_str(), record.exit, record.signal) {
-                    ("exited", Some(code), _) => Some(EndReason::Exited(code)),
-                    ("killed", _, Some(number)) => Some(EndReason::Killed(number)),
-                    ("not started", ..) => Some(EndReason::NotStarted(record.why.unwrap_or_default())),
-                    ("stopped", ..) => Some(EndReason::Stopped),
-                    _ => None,
-                };
-                found.end = Some(SessionEnd { at_ns, reason, lost_bytes: record.lost_bytes });
+            let record: Record<'_> = self.record()?;
+            let at_ns = self.at_ns(&record, found)?;
+            if record.end.is_some() {
+                found.end = Some(end_of(record, at_ns));
                 continue;
             }
             let stream_of = |name: &str| Stream::ALL.into_iter().find(|stream| side(*stream) == name);
@@ -359,7 +429,8 @@ impl<R: BufRead> Lines<'_, R> {
                 let stream = stream_of(name).ok_or_else(|| self.wrong("`eof` must be server, client or stderr"))?;
                 return Ok(Some(Recorded::End { stream, at_ns }));
             }
-            let Some(Body { stream, bytes, origin }) = self.body(&record)? else {
+            let of_exchange = record.http.is_some();
+            let Some(Body { stream, bytes, origin }) = self.body(&record)?.filter(|_| !of_exchange) else {
                 found.n_unknown += 1;
                 continue;
             };
@@ -374,6 +445,47 @@ impl<R: BufRead> Lines<'_, R> {
             })));
         }
         Ok(None)
+    }
+
+    /// The same of a recording over HTTP.
+    fn next_passed(&mut self, found: &mut Found) -> Result<Option<Passed>, StoreError> {
+        while self.advance()? {
+            let record: Record<'_> = self.record()?;
+            let at_ns = self.at_ns(&record, found)?;
+            let wall_ns = record.wall_ns;
+            let item = if let Some(number) = record.http {
+                http::item(number, &self.line).map_err(|problem| self.wrong(problem))?
+            } else if record.end.is_some() {
+                found.end = Some(end_of(record, at_ns));
+                continue;
+            } else if record.eof.as_deref() == Some("stderr") {
+                Some(Item::End)
+            } else {
+                match self.body(&record)? {
+                    Some(Body { stream: Stream::Stderr, origin: Origin::Gap(lost), .. }) => Some(Item::Gap(lost)),
+                    Some(Body { stream: Stream::Stderr, bytes, .. }) => Some(Item::Chunk(bytes)),
+                    Some(_) | None => None,
+                }
+            };
+            match item {
+                Some(item) => return Ok(Some(Passed { at_ns, wall_ns, item })),
+                None => found.n_unknown += 1,
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(&self) -> Result<Record<'_>, StoreError> {
+        serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("not a record: {error}")))
+    }
+
+    /// When what a record tells of was, and the newest that there is.
+    fn at_ns(&self, record: &Record<'_>, found: &mut Found) -> Result<u64, StoreError> {
+        if let Some(at) = record.at {
+            let wrong = || self.wrong("`at` must be seconds, such as 1.250000000");
+            found.newest_ns = nanoseconds(at.get()).ok_or_else(wrong)?;
+        }
+        Ok(found.newest_ns)
     }
 
     /// What a record of a frame holds; `None` where it is a record of another kind.
@@ -410,6 +522,18 @@ impl<R: BufRead> Lines<'_, R> {
         }
         Ok(Some(Body { stream, bytes, origin: Origin::Wire }))
     }
+}
+
+/// How a session ended, by a record that says so.
+fn end_of(record: Record<'_>, at_ns: u64) -> SessionEnd {
+    let reason = match (record.end.as_deref(), record.exit, record.signal) {
+        (Some("exited"), Some(code), _) => Some(EndReason::Exited(code)),
+        (Some("killed"), _, Some(number)) => Some(EndReason::Killed(number)),
+        (Some("not started"), ..) => Some(EndReason::NotStarted(record.why.unwrap_or_default())),
+        (Some("stopped"), ..) => Some(EndReason::Stopped),
+        _ => None,
+    };
+    SessionEnd { at_ns, reason, lost_bytes: record.lost_bytes }
 }
 
 /// Seconds as they are written, to nanoseconds, without going through a float.
