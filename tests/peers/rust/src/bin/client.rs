@@ -1,7 +1,7 @@
-//! A real client, on the Rust SDK: client SCRIPT.json URL
+//! A real client, on the Rust SDK.
 //!
-//! SCRIPT and what is printed are as in ../../node/client.mjs; of the methods it knows two, and it answers nothing.
-//! {"mode": "legacy" | "modern"} says how it opens.
+//! `client SCRIPT.json URL`: SCRIPT and what is printed are as in ../../node/client.mjs; of the methods it knows two, and it
+//! answers nothing. {"mode": "legacy" | "modern"} says how it opens.
 
 use anyhow::{Context, Result, bail};
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};

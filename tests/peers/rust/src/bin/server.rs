@@ -1,4 +1,4 @@
-//! A small server on the Rust SDK, Streamable HTTP in both eras, on a port that the system chooses
+//! A small server on the Rust SDK, Streamable HTTP in both eras, on a port that the system chooses.
 
 use std::sync::Arc;
 use std::time::Duration;
