@@ -16,7 +16,7 @@ use crate::writer::Transport;
 /// A reading of one session.
 #[derive(Debug)]
 pub(super) enum Works {
-    Stdio(Reading),
+    Stdio(Box<Reading>),
     Http {
         reading: Box<HttpReading>,
         /// Segments below this one were worked out by somebody else.
@@ -28,7 +28,7 @@ impl Works {
     /// From the first segment.
     pub(super) fn begin(transport: Transport) -> Self {
         match transport {
-            Transport::Stdio => Self::Stdio(Reading::default()),
+            Transport::Stdio => Self::Stdio(Box::default()),
             Transport::Http => Self::Http { reading: Box::default(), resumed_at: 0 },
         }
     }
@@ -44,7 +44,7 @@ impl Works {
             Transport::Stdio => match position_from_text(position) {
                 Some(position) => {
                     let observer = Observer::resume(waiting()?, identity.clone());
-                    Some(Self::Stdio(Reading::resume(position, observer)))
+                    Some(Self::Stdio(Box::new(Reading::resume(position, observer))))
                 }
                 None => None,
             },
