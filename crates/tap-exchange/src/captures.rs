@@ -93,6 +93,9 @@ struct Answer {
     splitter: SseSplitter,
 }
 
+/// What has come of a connection: from the client, from the server, and which answers are still to come.
+type Connection = (Vec<u8>, Vec<u8>, VecDeque<Answer>);
+
 /// Makes pieces of a capture, and tells a follower what is in it.
 #[derive(Default)]
 struct Both {
@@ -100,7 +103,7 @@ struct Both {
     follower: HttpFollower,
     meanings: Vec<HttpMeaning>,
     lens: Lens,
-    connections: BTreeMap<u64, (Vec<u8>, Vec<u8>, VecDeque<Answer>)>,
+    connections: BTreeMap<u64, Connection>,
     n_exchanges: u64,
     n_frames: u64,
     at_ns: u64,
