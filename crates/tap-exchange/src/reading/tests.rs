@@ -144,7 +144,12 @@ fn frames(pieces: &[What]) -> Vec<String> {
                     let bytes = String::from_utf8_lossy(&frame.frame.bytes);
                     let lost = row.lost_bytes.map_or_else(String::new, |lost| format!(" lost {lost}"));
                     let arrow = row.stream.direction().arrow();
-                    told.push(format!("{} {arrow} {} {} {bytes:?}{lost}", row.at.seq, row.kind.name(), about.join(" ")));
+                    told.push(format!(
+                        "{} {arrow} {} {} {bytes:?}{lost}",
+                        row.at.seq,
+                        row.kind.name(),
+                        about.join(" ")
+                    ));
                 }
                 Event::Answered { request, answer, error_code, .. } => {
                     let code = error_code.as_deref().unwrap_or("ok");
@@ -184,6 +189,10 @@ fn a_call_and_its_answer_are_two_frames_whatever_carries_them() {
         (coded(json, "gzip").to_vec(), gzip(RESULT)),
         (coded(json, "deflate").to_vec(), deflate(RESULT)),
         (coded(json, "deflate, GZIP").to_vec(), gzip(&deflate(RESULT))),
+        (coded(json, "br").to_vec(), BROTLI_RESULT.to_vec()),
+        (coded(json, "zstd").to_vec(), zstd(RESULT)),
+        (coded(json, "gzip, zstd").to_vec(), zstd(&gzip(RESULT))),
+        (coded(sse, "zstd").to_vec(), [zstd(&stream[..9]), zstd(&stream[9..])].concat()),
         (coded(sse, "gzip").to_vec(), gzip(&stream)),
         (coded(sse, "x-gzip, deflate").to_vec(), deflate(&gzip(&stream))),
     ] {
@@ -192,23 +201,47 @@ fn a_call_and_its_answer_are_two_frames_whatever_carries_them() {
     }
 }
 
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// [`RESULT`], as Node's zlib compresses it with Brotli.
+const BROTLI_RESULT: &[u8] = b"\x8b\x11\x80{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\x03";
+
+/// Three events, as the same compresses them when it flushes after each.
+const BROTLI_EVENTS: [&[u8]; 3] = [
+    b"\x0b\x04\x80data: 0\n\n",
+    b"\x40\x00\x80\x5f\x4a\x21\xa6\x08\xd1\x24\x18\x30",
+    b"\x40\x00\x80\x5f\x4a\x41\xa6\x08\xd0\x24\x00\x30",
+];
+
 #[test]
 fn events_of_a_compressed_stream_come_one_by_one() {
     use std::io::Write;
-    let fields = [STREAM, &[("content-encoding", "gzip")][..]].concat();
-    let mut pieces = exchange(1, ("POST /mcp", POST, CALL), (200, &fields, b"x"));
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let mut chunks = Vec::new();
-    for number in 0..3 {
-        write!(encoder, "data: {number}\n\n").unwrap();
-        encoder.flush().unwrap();
-        chunks.push(What::Http(1, HttpPart::ResponseBody, std::mem::take(encoder.get_mut())));
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let gzipped: Vec<Vec<u8>> = (0..3)
+        .map(|number| {
+            write!(gzip, "data: {number}\n\n").unwrap();
+            gzip.flush().unwrap();
+            std::mem::take(gzip.get_mut())
+        })
+        .collect();
+    for (coding, chunks) in [("gzip", gzipped), ("br", BROTLI_EVENTS.map(<[u8]>::to_vec).into())] {
+        let fields = [STREAM, &[("content-encoding", coding)][..]].concat();
+        let mut pieces = exchange(1, ("POST /mcp", POST, CALL), (200, &fields, b"x"));
+        let index = pieces.len() - 2;
+        let chunks = chunks.into_iter().map(|chunk| What::Http(1, HttpPart::ResponseBody, chunk));
+        pieces.splice(index..=index, chunks);
+        let (_, reads) = read(&pack(&pieces, &[]));
+        let frames = reads.iter().filter_map(|read| read.frame.as_ref()).skip(1);
+        let found: Vec<_> =
+            frames.map(|read| (read.frame.at_ns, String::from_utf8_lossy(&read.frame.bytes).into_owned())).collect();
+        assert_eq!(
+            found,
+            [(5_000, "0".into()), (6_000, "1".into()), (7_000, "2".into())],
+            "an event a chunk of {coding}"
+        );
     }
-    let index = pieces.len() - 2;
-    pieces.splice(index..=index, chunks);
-    let (_, reads) = read(&pack(&pieces, &[]));
-    let times: Vec<u64> = reads.iter().filter_map(|read| Some(read.frame.as_ref()?.frame.at_ns)).collect();
-    assert_eq!(times, [2_000, 5_000, 6_000, 7_000], "request, and an event a chunk");
 }
 
 #[test]
@@ -234,10 +267,7 @@ fn an_exchange_without_a_message_has_a_row_of_its_own() {
 #[test]
 fn a_request_that_was_refused_is_answered_by_the_status() {
     let call = format!("1 -> request tools/call echo {:?}", std::str::from_utf8(CALL).unwrap());
-    check(
-        &exchange(1, ("POST /mcp", POST, CALL), (401, &[], b"")),
-        &[&call, "1 answered by 1: HTTP 401"],
-    );
+    check(&exchange(1, ("POST /mcp", POST, CALL), (401, &[], b"")), &[&call, "1 answered by 1: HTTP 401"]);
     check(
         &exchange(1, ("POST /mcp", POST, CALL), (502, &[("content-type", "text/html")], b"<html>")),
         &[&call, "2 <- body  \"<html>\"", "1 answered by 2: HTTP 502"],

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::traffic::{any_segments, recorded, segments, start, stored};
+use crate::{SessionEnd, SessionId};
 
 fn exported(store: &Store, id: SessionId) -> String {
     let sessions = store.sessions().unwrap();
@@ -268,6 +269,8 @@ fn told_over_http(store: &Store, id: SessionId) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
     #[test]
     fn exchanges_come_back_as_they_were(
         pieces in crate::http_traffic::pieces(true),
