@@ -230,8 +230,12 @@ fn several_sessions_are_told_apart() {
     let mut open = proxy.begin("GET", "/mcp", &of(2), "");
     read_until(&mut open, "list_changed");
     proxy.post(&of(2), &call(1, "find"), 200);
+    // At first nothing may be recorded yet, which is no success.
     wait_until("the last answer is recorded", || {
-        scratch.json(&["log", "--json"]).last().is_some_and(|row| row["target"] == "find" && row["status"] == "ok")
+        let log = talk(scratch.tap(["log", "--json"]), b"");
+        let last = log.stdout.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
+        let row: Value = last.and_then(|line| serde_json::from_slice(line).ok()).unwrap_or_default();
+        row["target"] == "find" && row["status"] == "ok" && row["conversation"] == 2
     });
     // While it is open, nobody says that a stream has no answer.
     let live = steady(&stdout(&scratch, &["log", "-s", "last/2"], 0), &ports);

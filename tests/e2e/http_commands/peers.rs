@@ -193,6 +193,14 @@ impl Proxy {
     }
 }
 
+impl Drop for Proxy {
+    /// Of a test that failed nothing may be left running.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Reads until a text has come.
 #[track_caller]
 pub(super) fn read_until(socket: &mut TcpStream, wanted: &str) {
