@@ -13,6 +13,7 @@ mod guessed;
 mod head;
 mod judge;
 mod mirror;
+mod mirrored;
 mod opened;
 mod response;
 mod session;
@@ -35,6 +36,7 @@ use exchange::{Body, Exchange};
 use session::Sessions;
 
 pub use head::Headers;
+pub use mirrored::MirroredHeaders;
 pub use session::{HTTP_SESSIONS, HttpSession, HttpSessionKind, HttpSessionNumber};
 
 /// Exchanges that can be open at a time. What belongs to more of them is not followed.

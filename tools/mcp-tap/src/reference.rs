@@ -1,21 +1,25 @@
 //! References: how a session, or a part of it, is named on the command line.
 //!
-//! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `:42`,
-//! `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message of a batch. None of them needs quoting in any shell.
+//! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `/2` for the second
+//! session of MCP in a recording over HTTP; then perhaps `:42`, `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message
+//! of a batch. None of them needs quoting in any shell. Messages are numbered over all of a recording. A path that exists is
+//! that file, whatever it ends in.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
 
-use tap_session::At;
-use tap_store::{EndReason, Imported, ListKind, Session, Store, StoreError, import};
+use tap_session::{At, HttpSessionNumber};
+use tap_store::{EndReason, Imported, ListKind, Session, Store, StoreError, Transport, import};
 
 use crate::arguments::{Global, Which};
 use crate::command::ls::end_of;
 use crate::failure::Failure;
 use crate::new_file::is_same;
 use crate::paths::default_database;
+use crate::progress::catch_up;
+use crate::text::counted;
 
 /// A reference as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub(crate) struct Reference {
     /// As it was written, for messages.
     written: String,
     place: Place,
+    /// What it is if `place` is a file that does not exist: a place, and one session of MCP of the recording there.
+    inside: Option<(Place, u64)>,
     /// Which part of the session.
     pub(crate) part: Part,
 }
@@ -80,7 +86,7 @@ impl FromStr for Reference {
         if place.is_empty() {
             return Err("a session is missing, as in last or github.2".into());
         }
-        Ok(Self { written: written.into(), place: parse_place(place)?, part })
+        Ok(Self { written: written.into(), place: parse_place(place)?, inside: parse_inside(place), part })
     }
 }
 
@@ -126,6 +132,16 @@ fn parse_place(place: &str) -> Result<Place, String> {
     Ok(if name == "last" { Place::Last(count) } else { Place::Named(name.into(), count) })
 }
 
+/// A place with a number behind a slash.
+fn parse_inside(place: &str) -> Option<(Place, u64)> {
+    let (place, number) = place.rsplit_once('/')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if place.is_empty() || !is_number {
+        return None;
+    }
+    Some((parse_place(place).ok()?, number.parse().ok()?))
+}
+
 /// A session that was found, and the store that it is in.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -134,6 +150,8 @@ pub(crate) struct Found {
     /// The shortest way to name it.
     pub(crate) reference: String,
     pub(crate) part: Part,
+    /// The one session of MCP in it that is meant, if one is.
+    pub(crate) conversation: Option<HttpSessionNumber>,
     /// The text recording that it was read from.
     pub(crate) file: Option<PathBuf>,
     /// Which number its first frame had in the session that the file is a part of; 1 where it is whole, as far as is said.
@@ -143,10 +161,64 @@ pub(crate) struct Found {
 impl Found {
     /// How a message of it is named on the command line: in a file by the file's name.
     pub(crate) fn place(&self, at: At) -> String {
-        match &self.file {
-            Some(file) => place(&file.to_string_lossy(), at),
-            None => place(&self.reference, at),
+        place(&self.name(), at)
+    }
+
+    /// The same, of which one session of MCP is meant.
+    fn only(self, global: &Global, number: u64) -> Result<Self, Failure> {
+        let name = self.name();
+        if !self.is_http() {
+            if number == 1 {
+                return Ok(self);
+            }
+            return Err(Failure::new(format!(
+                "there is no session {name}/{number}; {name} is over stdio, and one session"
+            ))
+            .hint(format!("leave it out: {name}")));
         }
+        catch_up(global, &self.store, self.session.id, &self.session.start.name)?;
+        let known = self.store.conversations(self.session.id)?;
+        let wanted = HttpSessionNumber(number);
+        if known.iter().any(|conversation| conversation.number == wanted) {
+            return Ok(Self { conversation: Some(wanted), ..self });
+        }
+        let (there, hint) = match known.as_slice() {
+            [] => (format!("{name} has none ({})", self.end()), self.hint_when_empty()),
+            [one] => (format!("{name} has one, {}", self.inside(one.number)), None),
+            [first, .., last] => {
+                let n = counted(known.len() as u64, "session");
+                let (first, last) = (self.inside(first.number), self.inside(last.number));
+                (format!("{name} has {n}, {first} to {last}"), Some("`mcp-tap ls --json` lists all of them"))
+            }
+        };
+        let failure = Failure::new(format!("there is no session {name}/{number}; {there}"));
+        Err(Failure { hint: hint.map(String::from), ..failure })
+    }
+
+    /// What it is called: its file, or its reference.
+    pub(crate) fn name(&self) -> String {
+        self.file.as_ref().map_or_else(|| self.reference.clone(), |file| file.to_string_lossy().into_owned())
+    }
+
+    /// How a session of MCP in it is named on the command line.
+    pub(crate) fn inside(&self, number: HttpSessionNumber) -> String {
+        format!("{}/{}", self.name(), number.0)
+    }
+
+    /// Whether it is over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        self.session.start.transport == Transport::Http
+    }
+
+    /// Whether what is of this session of MCP, or of none, is wanted.
+    pub(crate) fn wants(&self, conversation: Option<HttpSessionNumber>) -> bool {
+        self.conversation.is_none() || self.conversation == conversation
+    }
+
+    /// What to do where nothing was said yet.
+    pub(crate) fn hint_when_empty(&self) -> Option<&'static str> {
+        let hint = "nothing came through the proxy yet: put the address that it printed into the host's configuration";
+        (self.is_http() && self.session.live).then_some(hint)
     }
 
     /// How it ended, with the reason why it did not start.
@@ -170,7 +242,7 @@ impl Found {
         let missing = match self.part {
             Part::All => return Ok(()),
             Part::One(at) => match self.store.row(self.session.id, at)? {
-                Some(_) => return Ok(()),
+                Some(listed) => return self.must_be_inside(at, listed.conversation),
                 None => at,
             },
             Part::Range { first, .. } => match first {
@@ -179,6 +251,18 @@ impl Found {
             },
         };
         Err(self.has_no(missing, last_seq))
+    }
+
+    /// Says so when a message is not of the session of MCP that was asked for.
+    pub(crate) fn must_be_inside(&self, at: At, conversation: Option<HttpSessionNumber>) -> Result<(), Failure> {
+        let Some(wanted) = self.conversation.filter(|_| !self.wants(conversation)) else {
+            return Ok(());
+        };
+        let number = place("", at);
+        let number = number.trim_start_matches(':');
+        let really = conversation.map_or_else(|| "no session of MCP".into(), |number| self.inside(number));
+        Err(Failure::new(format!("message {number} is not of {}, but of {really}", self.inside(wanted)))
+            .hint(format!("{} is it, in whatever session", self.place(at))))
     }
 
     /// That there is no such message.
@@ -248,7 +332,8 @@ impl<'a> Finder<'a> {
         let text;
         let mut file = None;
         let mut first = 1;
-        let database = match &reference.place {
+        let (meant, conversation) = reference.meant();
+        let database = match meant {
             // A server may be called like a file.
             Place::File(path) if !path.exists() && path.components().count() == 1 => {
                 self.open(database(self.global)?)?
@@ -262,18 +347,31 @@ impl<'a> Finder<'a> {
             }
             Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
         };
-        let Some((session, short)) = reference.choose(&database.sessions) else {
+        let Some((session, short)) = meant.choose(&database.sessions) else {
             return Err(reference.not_found(&database.store, &database.sessions));
         };
-        let (session, short) = (session.clone(), short.clone());
-        Ok(Found { store: database.store.clone(), session, reference: short, part: reference.part, file, first })
+        let (session, part) = (session.clone(), reference.part);
+        let (store, reference) = (database.store.clone(), short.clone());
+        let found = Found { store, session, reference, part, conversation: None, file, first };
+        match conversation {
+            Some(number) => found.only(self.global, number),
+            None => Ok(found),
+        }
     }
 }
 
 impl Reference {
     /// The newest session.
     pub(crate) fn last() -> Self {
-        Self { written: "last".into(), place: Place::Last(1), part: Part::All }
+        Self { written: "last".into(), place: Place::Last(1), inside: None, part: Part::All }
+    }
+
+    /// The place that is meant, and which session of MCP there. A path that exists is a file, whatever it ends in.
+    fn meant(&self) -> (&Place, Option<u64>) {
+        match (&self.place, &self.inside) {
+            (Place::File(path), Some((place, number))) if !path.exists() => (place, Some(*number)),
+            (place, _) => (place, None),
+        }
     }
 
     /// Finds the session.
@@ -283,23 +381,9 @@ impl Reference {
 
     /// The file that it is read from, where it names one.
     pub(crate) fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            Place::Last(_) | Place::Named(..) => None,
-        }
-    }
-
-    fn choose<'a>(&self, sessions: &'a [(Session, String)]) -> Option<&'a (Session, String)> {
-        let named =
-            |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
-        match &self.place {
-            Place::Last(count) => sessions.get(count - 1),
-            Place::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
-            Place::File(_) => sessions.first(),
-            // A name may end like a count: `gpt4.1`.
-            Place::Named(name, count) => {
-                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(sessions, name))
-            }
+        match self.meant() {
+            (Place::File(path), _) => Some(path),
+            (Place::Last(_) | Place::Named(..), _) => None,
         }
     }
 
@@ -309,7 +393,12 @@ impl Reference {
                 .hint("record one: `mcp-tap run -- COMMAND`, or try `mcp-tap demo`");
         }
         let count = |name: &str| sessions.iter().filter(|(session, _)| session.start.name == name).count();
-        match &self.place {
+        // It could have been the path of a file.
+        let no_file = match (&self.place, &self.inside) {
+            (Place::File(path), Some(_)) => format!("there is no file {}, and ", path.display()),
+            _ => "there is ".into(),
+        };
+        match self.meant().0 {
             Place::File(path) if !path.exists() => {
                 Failure::new(format!("there is no file {}, and no session of that name", path.display()))
             }
@@ -323,11 +412,27 @@ impl Reference {
                 let names = sessions.iter().map(|(session, _)| session.start.name.as_str()).chain(["last"]);
                 let near =
                     names.map(|known| (strsim::jaro_winkler(name, known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-                let failure = Failure::new(format!("there is no session `{name}` in {}", store.path().display()));
+                let failure = Failure::new(format!("{no_file}no session `{name}` in {}", store.path().display()));
                 match near {
                     Some((likeness, known)) if likeness > 0.7 => failure.hint(format!("did you mean `{known}`?")),
                     _ => failure.hint("`mcp-tap ls` lists them"),
                 }
+            }
+        }
+    }
+}
+
+impl Place {
+    fn choose<'a>(&self, sessions: &'a [(Session, String)]) -> Option<&'a (Session, String)> {
+        let named =
+            |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
+        match self {
+            Self::Last(count) => sessions.get(count - 1),
+            Self::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
+            Self::File(_) => sessions.first(),
+            // A name may end like a count: `gpt4.1`.
+            Self::Named(name, count) => {
+                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(sessions, name))
             }
         }
     }
@@ -348,7 +453,8 @@ pub(crate) fn sessions<'a>(
         let (store, sessions) = (store.clone(), sessions.clone());
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
-            Ok(Found { store: store.clone(), session, reference, part: Part::All, file: None, first: 1 })
+            let store = store.clone();
+            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1 })
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {
@@ -417,59 +523,4 @@ pub(crate) fn shortest(sessions: &[Session]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(written: &str, place: Place, part: Part) {
-        let reference: Reference = written.parse().unwrap();
-        assert_eq!((reference.place, reference.part), (place, part), "{written}");
-    }
-
-    #[test]
-    fn every_form_of_a_reference_is_understood() {
-        let named = |name: &str, count| Place::Named(name.into(), count);
-        let one = |seq, member| Part::One(At { seq, member });
-        check("last", Place::Last(1), Part::All);
-        check("last.2", Place::Last(2), Part::All);
-        check("last:7", Place::Last(1), one(7, 0));
-        check("github.2:42", named("github", 2), one(42, 0));
-        check("github:10..40", named("github", 1), Part::Range { first: Some(10), last: Some(40) });
-        check("github:..42", named("github", 1), Part::Range { first: None, last: Some(42) });
-        check("github:10..", named("github", 1), Part::Range { first: Some(10), last: None });
-        check("last:7.3", Place::Last(1), one(7, 3));
-        check("7f3a", named("7f3a", 1), Part::All);
-        check("recordings/a.jsonl:3", Place::File("recordings/a.jsonl".into()), one(3, 0));
-        check("x.jsonl", Place::File("x.jsonl".into()), Part::All);
-        check("other.db:5", Place::File("other.db".into()), one(5, 0));
-        check("./a:b/x", Place::File("./a:b/x".into()), Part::All);
-    }
-
-    #[test]
-    fn a_wrong_reference_says_what_would_be_right() {
-        for (written, says) in [
-            ("", "a session is missing"),
-            (":7", "a session is missing"),
-            ("last:", "number is missing"),
-            ("last:0", "count from 1"),
-            ("last:9..3", "ends before it begins"),
-            ("last:@here", "bookmarks"),
-            ("last:1.0", "count from 1"),
-            ("last.0", "last.1 is the newest"),
-            ("last:99999999999999999999", "no message number"),
-        ] {
-            let error = written.parse::<Reference>().unwrap_err();
-            assert!(error.contains(says), "{written}: {error}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_a_reference_or_told_why_not(text in r"([a-z0-9.:@/]|\PC){0,20}") {
-            match text.parse::<Reference>() {
-                Ok(reference) => proptest::prop_assert!(!reference.written.is_empty()),
-                Err(why) => proptest::prop_assert!(!why.is_empty()),
-            }
-        }
-    }
-}
+mod tests;
