@@ -93,8 +93,12 @@ struct Answer {
     splitter: SseSplitter,
 }
 
-/// What has come of a connection: from the client, from the server, and which answers are still to come.
-type Connection = (Vec<u8>, Vec<u8>, VecDeque<Answer>);
+#[derive(Default)]
+struct Connection {
+    to_server: Vec<u8>,
+    to_client: Vec<u8>,
+    open: VecDeque<Answer>,
+}
 
 /// Makes pieces of a capture, and tells a follower what is in it.
 #[derive(Default)]
@@ -121,16 +125,16 @@ impl Both {
 
     fn asked(&mut self, connection: u64, bytes: &[u8]) {
         let mut this = self.connections.remove(&connection).unwrap_or_default();
-        this.0.extend_from_slice(bytes);
+        this.to_server.extend_from_slice(bytes);
         loop {
-            let mut rest = this.0.clone();
+            let mut rest = this.to_server.clone();
             let Some(request) = Head::take(&mut rest) else { break };
             let mut length = if request.length == Length::UntilClosed { Length::Known(0) } else { request.length };
             let mut body = Vec::new();
             if !take_body(&mut rest, &mut length, &mut body) {
                 break;
             }
-            this.0 = rest;
+            this.to_server = rest;
             (self.n_exchanges, self.n_frames) = (self.n_exchanges + 1, self.n_frames + 1);
             let (number, seq) = (self.n_exchanges, self.n_frames);
             let [verb, target, version] = &request.start[..] else { panic!("{:?}", request.start) };
@@ -141,7 +145,7 @@ impl Both {
             let fields: Vec<_> = request.borrowed().into_iter().map(|(name, value)| (name, value.as_bytes())).collect();
             let (headers, body) = (Headers(&fields), Bytes::from(body));
             self.follow(seq, number, HttpEvent::Opened(HttpRequest { connection, verb, target, headers, body }));
-            this.2.push_back(Answer {
+            this.open.push_back(Answer {
                 number,
                 seq,
                 is_head_request: verb == "HEAD",
@@ -156,16 +160,16 @@ impl Both {
 
     fn answered(&mut self, connection: u64, bytes: &[u8]) {
         let mut this = self.connections.remove(&connection).unwrap_or_default();
-        this.1.extend_from_slice(bytes);
-        while let Some(mut answer) = this.2.pop_front() {
+        this.to_client.extend_from_slice(bytes);
+        while let Some(mut answer) = this.open.pop_front() {
             if answer.length.is_none() {
-                let Some(response) = Head::take(&mut this.1) else {
-                    this.2.push_front(answer);
+                let Some(response) = Head::take(&mut this.to_client) else {
+                    this.open.push_front(answer);
                     break;
                 };
                 let status: u16 = response.start[1].parse().unwrap();
                 if status < 200 {
-                    this.2.push_front(answer);
+                    this.open.push_front(answer);
                     continue;
                 }
                 let has_none = matches!(status, 204 | 304) || answer.is_head_request;
@@ -181,7 +185,7 @@ impl Both {
                 self.follow(answer.seq, answer.number, HttpEvent::Head { status, headers: Headers(&fields) });
             }
             let mut some = Vec::new();
-            let is_whole = take_body(&mut this.1, answer.length.as_mut().unwrap(), &mut some);
+            let is_whole = take_body(&mut this.to_client, answer.length.as_mut().unwrap(), &mut some);
             if !some.is_empty() {
                 self.piece(answer.number, HttpPart::ResponseBody, &some);
             }
@@ -198,7 +202,7 @@ impl Both {
                 answer.body.append(&mut some);
             }
             if !is_whole {
-                this.2.push_front(answer);
+                this.open.push_front(answer);
                 break;
             }
             self.end(answer, HttpEnd::Whole);
@@ -217,7 +221,7 @@ impl Both {
     }
 
     fn closed(&mut self, connection: u64, by_client: bool) {
-        for answer in self.connections.remove(&connection).unwrap_or_default().2 {
+        for answer in self.connections.remove(&connection).unwrap_or_default().open {
             let end = match (by_client, answer.length == Some(Length::UntilClosed)) {
                 (true, _) => HttpEnd::ByClient,
                 (false, true) => HttpEnd::Whole,
