@@ -34,7 +34,8 @@ impl Head {
         let fields: Vec<_> = lines
             .map(|line| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned())).unwrap())
             .collect();
-        let get = |wanted: &str| fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| &**value);
+        let get =
+            |wanted: &str| fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| &**value);
         let length = match (get("transfer-encoding"), get("content-length")) {
             (Some("chunked"), _) => Length::Chunked,
             (_, Some(length)) => Length::Known(length.parse().unwrap()),
@@ -166,7 +167,11 @@ impl Both {
                 }
                 let has_none = matches!(status, 204 | 304) || answer.is_head_request;
                 answer.length = Some(if has_none { Length::Known(0) } else { response.length });
-                self.piece(answer.number, HttpPart::Response, &head(&format!("HTTP/1.1 {status}"), &response.borrowed()));
+                self.piece(
+                    answer.number,
+                    HttpPart::Response,
+                    &head(&format!("HTTP/1.1 {status}"), &response.borrowed()),
+                );
                 let fields: Vec<_> =
                     response.borrowed().into_iter().map(|(name, value)| (name, value.as_bytes())).collect();
                 answer.is_stream = Headers(&fields).is_of_type("text/event-stream");
@@ -250,12 +255,15 @@ fn told(events: Vec<Event>, meanings: Vec<HttpMeaning>) -> BTreeMap<&'static str
             Event::Row(row) => told.entry("rows").or_default().push(format!("{row:?}")),
             // What a status says is known to the reading alone.
             Event::Answered { request, answer, .. } if request == answer => {}
-            Event::Answered { ref error_code, .. } if error_code.as_deref().is_some_and(|code| code.starts_with("HTTP")) => {}
+            Event::Answered { ref error_code, .. }
+                if error_code.as_deref().is_some_and(|code| code.starts_with("HTTP")) => {}
             event => told.entry("answers").or_default().push(format!("{event:?}")),
         }
     }
     for HttpMeaning { session, meaning } in meanings {
-        told.entry("findings").or_default().extend(meaning.findings.iter().map(|finding| format!("{session:?} {finding:?}")));
+        told.entry("findings")
+            .or_default()
+            .extend(meaning.findings.iter().map(|finding| format!("{session:?} {finding:?}")));
         told.entry("links").or_default().extend(meaning.links.iter().map(|link| format!("{session:?} {link:?}")));
     }
     told

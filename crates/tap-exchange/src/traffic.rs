@@ -17,7 +17,9 @@ pub(crate) enum What {
 impl std::fmt::Debug for What {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Http(number, part, bytes) => write!(formatter, "{number} {part:?} {:?}", String::from_utf8_lossy(bytes)),
+            Self::Http(number, part, bytes) => {
+                write!(formatter, "{number} {part:?} {:?}", String::from_utf8_lossy(bytes))
+            }
             Self::Gap(number, part, lost) => write!(formatter, "{number} {part:?} lost {lost}"),
             Self::Stderr(bytes) => write!(formatter, "stderr {:?}", String::from_utf8_lossy(bytes)),
         }
@@ -145,7 +147,8 @@ fn some_exchange(number: u64) -> impl Strategy<Value = Vec<What>> {
         prop::option::of(prop::sample::select(values).prop_map(move |value| (name, value)))
     };
     let first_line = prop::sample::select(
-        &["POST /mcp", "POST /mcp", "POST /mcp", "GET /mcp", "DELETE /mcp", "POST /message?s=1", "GET /.well-known/x"][..],
+        &["POST /mcp", "POST /mcp", "POST /mcp", "GET /mcp", "DELETE /mcp", "POST /message?s=1", "GET /.well-known/x"]
+            [..],
     );
     let request_fields = (
         field("content-type", &["application/json"]),
@@ -154,7 +157,10 @@ fn some_exchange(number: u64) -> impl Strategy<Value = Vec<What>> {
         field("mcp-protocol-version", &["2025-06-18", "2026-07-28"]),
     );
     let response_fields = (
-        field("content-type", &["application/json", "text/event-stream", "text/event-stream; charset=utf-8", "text/html"]),
+        field(
+            "content-type",
+            &["application/json", "text/event-stream", "text/event-stream; charset=utf-8", "text/html"],
+        ),
         field("content-encoding", &["gzip", "gzip", "deflate", "gzip, deflate", "zstd", "unheard-of"]),
         field("mcp-session-id", &["redacted-1", "redacted-2"]),
     );
@@ -185,7 +191,8 @@ fn some_exchange(number: u64) -> impl Strategy<Value = Vec<What>> {
 pub(crate) fn pieces(accidents: bool) -> impl Strategy<Value = Vec<What>> {
     let part = || prop::sample::select(&HttpPart::ALL[..]);
     let odd = prop_oneof![
-        (1..8u64, part(), prop::collection::vec(any::<u8>(), 0..5)).prop_map(|(n, part, bytes)| What::Http(n, part, bytes)),
+        (1..8u64, part(), prop::collection::vec(any::<u8>(), 0..5))
+            .prop_map(|(n, part, bytes)| What::Http(n, part, bytes)),
         (1..8u64, part(), 0..1u64 << 40).prop_map(|(n, part, lost)| What::Gap(n, part, lost)),
         (1..8u64, part(), 0..50u64).prop_map(|(n, part, lost)| What::Gap(n, part, lost)),
         prop::sample::select(&["oops\n", "no end", "\n"][..]).prop_map(|text| What::Stderr(text.into())),

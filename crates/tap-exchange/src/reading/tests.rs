@@ -144,7 +144,12 @@ fn frames(pieces: &[What]) -> Vec<String> {
                     let bytes = String::from_utf8_lossy(&frame.frame.bytes);
                     let lost = row.lost_bytes.map_or_else(String::new, |lost| format!(" lost {lost}"));
                     let arrow = row.stream.direction().arrow();
-                    told.push(format!("{} {arrow} {} {} {bytes:?}{lost}", row.at.seq, row.kind.name(), about.join(" ")));
+                    told.push(format!(
+                        "{} {arrow} {} {} {bytes:?}{lost}",
+                        row.at.seq,
+                        row.kind.name(),
+                        about.join(" ")
+                    ));
                 }
                 Event::Answered { request, answer, error_code, .. } => {
                     let code = error_code.as_deref().unwrap_or("ok");
@@ -234,10 +239,7 @@ fn an_exchange_without_a_message_has_a_row_of_its_own() {
 #[test]
 fn a_request_that_was_refused_is_answered_by_the_status() {
     let call = format!("1 -> request tools/call echo {:?}", std::str::from_utf8(CALL).unwrap());
-    check(
-        &exchange(1, ("POST /mcp", POST, CALL), (401, &[], b"")),
-        &[&call, "1 answered by 1: HTTP 401"],
-    );
+    check(&exchange(1, ("POST /mcp", POST, CALL), (401, &[], b"")), &[&call, "1 answered by 1: HTTP 401"]);
     check(
         &exchange(1, ("POST /mcp", POST, CALL), (502, &[("content-type", "text/html")], b"<html>")),
         &[&call, "2 <- body  \"<html>\"", "1 answered by 2: HTTP 502"],

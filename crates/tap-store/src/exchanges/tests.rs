@@ -110,7 +110,10 @@ fn the_list_of_calls_holds_requests_and_exchanges_without_a_message() {
     assert_eq!(store.raw(id, 2, HttpPart::RequestBody).unwrap(), "grant_type=x");
     assert_eq!(store.raw(id, 4, HttpPart::ResponseBody).unwrap(), "<html>");
     let known = store.exchange(id, 1).unwrap().unwrap();
-    assert_eq!((known.status, known.connect_ns, known.request.field("Accept")), (Some(200), Some(1234), Some(POST[1].1)));
+    assert_eq!(
+        (known.status, known.connect_ns, known.request.field("Accept")),
+        (Some(200), Some(1234), Some(POST[1].1))
+    );
     assert_eq!(store.exchanges(id, 2, 2).unwrap().iter().map(|known| known.number).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(store.exchange(id, 9).unwrap(), None);
 }

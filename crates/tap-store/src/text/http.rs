@@ -131,11 +131,7 @@ impl<'a> ToText<'a> {
         }
     }
 
-    pub(super) fn feed(
-        &mut self,
-        segment: &Segment,
-        out: &mut Vec<Written>,
-    ) -> Result<(), tap_frame::SegmentError> {
+    pub(super) fn feed(&mut self, segment: &Segment, out: &mut Vec<Written>) -> Result<(), tap_frame::SegmentError> {
         let number = self.n_segments;
         self.n_segments += 1;
         for piece in segment {
