@@ -93,8 +93,12 @@ impl Conversation<'_> {
                 let far = Witness::before(self.server.address);
                 let broken = Witness::broken(far.address, *fault);
                 let near = Witness::before(broken.address);
-                // Long enough for everything but to wait for what does not come.
-                let told = self.talk_to(near.address, Duration::from_secs(5));
+                let limit = match fault {
+                    // Long enough for everything but to wait for what does not come.
+                    Fault::HoldsBack => Duration::from_secs(5),
+                    Fault::LosesRequestHeader | Fault::LosesResponseHeader | Fault::ChangesLineEnds => LIMIT,
+                };
+                let told = self.talk_to(near.address, limit);
                 let near = exchanges(&near.saw());
                 Outcome { told, near, far: exchanges(&far.saw()) }
             }
