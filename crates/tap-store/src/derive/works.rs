@@ -150,11 +150,14 @@ impl Works {
             Self::Stdio(reading) => identity.clone_from(reading.identity()),
             Self::Http { reading, .. } => {
                 let changed: Vec<Conversation> = reading.changed_conversations();
-                for conversation in &changed {
-                    // Of many, those who came last.
-                    identity.client = conversation.client.clone().or(identity.client.take());
-                    identity.server = conversation.server.clone().or(identity.server.take());
-                    identity.revision = conversation.revision.clone().or(identity.revision.take());
+                if !changed.is_empty() {
+                    // Of many, those of the session that was begun last, whichever changed last: that would depend on how
+                    // much is worked out at a time.
+                    for conversation in reading.conversations() {
+                        identity.client = conversation.client.or(identity.client.take());
+                        identity.server = conversation.server.or(identity.server.take());
+                        identity.revision = conversation.revision.or(identity.revision.take());
+                    }
                 }
                 rows.conversations = changed;
             }
