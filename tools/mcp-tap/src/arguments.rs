@@ -143,11 +143,12 @@ pub(crate) struct Run {
     /// What to call the server [default: made from its command]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) http: HttpSide,
     /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+    // Behind the command, which would stand under its heading otherwise.
+    #[command(flatten)]
+    pub(crate) http: HttpSide,
 }
 
 /// Options of `run` where hosts talk HTTP.
