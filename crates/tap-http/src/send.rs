@@ -15,7 +15,7 @@ use crate::body::{Body, BodyError, Copied, Which};
 use crate::record::Exchange;
 use crate::upload::Source;
 use crate::upstream::{Upstream, UpstreamError};
-use crate::wire::ConnectionFacts;
+use crate::wire::InUse;
 
 /// How often a request is sent again that was not sent at all. More connections than this are not closed at once.
 const ATTEMPTS: usize = 16;
@@ -44,15 +44,10 @@ impl Upstream {
         }
         let sent =
             until_sent(self, &head, || Ok(Body::new(Whole { bytes: bytes.clone(), on_its_way: on_its_way.clone() })));
-        let (head, body) = sent.await?.into_parts();
-        let facts = head.extensions.get::<ConnectionFacts>().cloned();
-        let version = head.version;
-        exchange.connected(version, facts.as_ref().and_then(ConnectionFacts::tell_once));
-        let body = Copied::perhaps(body, Which::Response, None).on_whole(move || {
-            if let Some(facts) = &facts {
-                facts.answered(version);
-            }
-        });
+        let (mut head, body) = sent.await?.into_parts();
+        let in_use = InUse::of(&mut head);
+        exchange.connected(head.version, in_use.tell_once());
+        let body = Copied::perhaps(body, Which::Response, None).on_whole(move || in_use.answered());
         Ok(Response::from_parts(head, body.boxed_unsync()))
     }
 }
