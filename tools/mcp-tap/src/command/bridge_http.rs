@@ -81,7 +81,7 @@ pub(crate) fn bridge_http(
         let bridge = Bridge {
             path: side.path.clone(),
             limit_bytes: side.body_limit.saturating_mul(1024 * 1024),
-            guard: Guard { hosts: lower(&side.allow_host), origins: lower(&side.allow_origin) },
+            guard: Guard { hosts: lower(&side.allow_host), origins: lower(&side.allow_origin), takes_visitors: false },
             recording: exchanges,
             sessions: Arc::new(Sessions::new(side.sessions)),
             shared: tokio::sync::Mutex::default(),
