@@ -21,6 +21,7 @@ mod origins;
 mod record;
 mod reverse;
 mod route;
+mod send;
 mod serve;
 mod tunnel;
 mod upload;

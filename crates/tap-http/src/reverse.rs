@@ -20,13 +20,11 @@ use crate::endpoint::{Rewriter, Rewritten, target_of};
 use crate::guard::Guard;
 use crate::headers::strip_hop_by_hop;
 use crate::record::{Exchange, Recording};
+use crate::send::send;
 use crate::serve::Handle;
 use crate::upload::Source;
 use crate::upstream::{Upstream, UpstreamError};
 use crate::wire::ConnectionFacts;
-
-/// How often a request is sent again that was not sent at all. More connections than this are not closed at once.
-const ATTEMPTS: usize = 16;
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -232,24 +230,6 @@ impl Reverse {
         let response = own_answer(exchange, status, raw_id.as_deref(), &cause);
         exchange.end(HttpEnd::ByServer);
         response
-    }
-}
-
-/// Sends a request once, on a connection that is open.
-pub(crate) async fn send(
-    upstream: &Upstream,
-    head: &request::Parts,
-    body: &Source,
-) -> Result<Response<Incoming>, UpstreamError> {
-    let mut attempts = 0;
-    loop {
-        let upload = body.upload().ok_or(UpstreamError::NotSent)?;
-        let sent = upstream.send(Request::from_parts(head.clone(), upload.boxed_unsync())).await;
-        attempts += 1;
-        match sent {
-            Err(UpstreamError::NotSent) if attempts < ATTEMPTS => {}
-            sent => return sent,
-        }
     }
 }
 
