@@ -15,6 +15,7 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod telling;
 mod text;
 
 use std::io::Write;
