@@ -7,6 +7,7 @@ use http::{HeaderName, Method, Uri, Version, request};
 use crate::headers::{EVENT_STREAM, accepts, strip_hop_by_hop};
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const MCP_PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The address of what is asked for, at the server that it is to be asked for.
 pub(crate) fn address(scheme: &Scheme, authority: &Authority, uri: &Uri) -> Uri {
@@ -25,7 +26,11 @@ pub(crate) fn may_name_endpoint(head: &request::Parts) -> bool {
 pub(crate) fn prepare(head: &mut request::Parts, authority: &Authority, is_read: bool) {
     let version = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_chunked = head.headers.contains_key(TRANSFER_ENCODING);
-    let is_read = is_read && may_name_endpoint(head) && accepts(&head.headers, EVENT_STREAM);
+    // A client that names its revision has agreed on it before, so that its first stream of HTTP+SSE is behind it.
+    let is_read = is_read
+        && may_name_endpoint(head)
+        && !head.headers.contains_key(MCP_PROTOCOL_VERSION)
+        && accepts(&head.headers, EVENT_STREAM);
     let headers = &mut head.headers;
     if is_read && headers.contains_key(ACCEPT_ENCODING) {
         // In a compressed stream the endpoint could not be seen.

@@ -26,8 +26,9 @@ use crate::route::{CONNECT_LIMIT, Connector, Proxies, Route, TooSlow};
 use crate::streams::{LANES, Place, Streams};
 use crate::wire::{ClosedWhileIdle, ConnectionFacts};
 
-/// How long a connection that nobody uses is kept.
-const IDLE_LIMIT: Duration = Duration::from_secs(90);
+/// How long a connection that nobody uses is kept. Many servers (Node's, uvicorn) close theirs after five seconds, and what is
+/// sent in that very moment is lost; others wait longer, and a new connection costs them little.
+const IDLE_LIMIT: Duration = Duration::from_secs(4);
 
 /// How many such connections are kept to one server.
 const IDLE_CONNECTIONS: usize = 100;

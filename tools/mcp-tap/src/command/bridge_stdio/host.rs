@@ -104,7 +104,8 @@ impl Held {
                 outlet.all_bytes() + n_bytes <= HELD_BYTES || outlet.held_bytes.load(Ordering::Relaxed) == self.n_bytes
             });
             // Where the host does not read there is nothing to do but to wait for it.
-            if tokio::time::timeout(HELD_LIMIT, room).await.is_err() && self.outlet.n_bytes.load(Ordering::Relaxed) == 0 {
+            if tokio::time::timeout(HELD_LIMIT, room).await.is_err() && self.outlet.n_bytes.load(Ordering::Relaxed) == 0
+            {
                 return false;
             }
         }
