@@ -117,3 +117,85 @@ impl HttpBody for Whole {
         SizeHint::with_exact(self.bytes.len() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    use tap_relay::{Clock, Copies};
+
+    use super::*;
+    use crate::keep::Keeper;
+    use crate::record::Recording;
+    use crate::upstream::UpstreamOptions;
+
+    /// A server that closes each connection after a second answer, and says when. Gives its address, and the bodies that it got.
+    fn server(closed: std::sync::mpsc::Sender<()>) -> (std::net::SocketAddr, Arc<Mutex<Vec<u8>>>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, seen) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<u8>>>::default());
+        let theirs = seen.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                for _ in 0..2 {
+                    let mut request = Vec::new();
+                    let mut byte = [0];
+                    while !request.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                        request.push(byte[0]);
+                    }
+                    if stream.read_exact(&mut byte).is_ok() {
+                        theirs.lock().unwrap().push(byte[0]);
+                        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                    }
+                }
+                drop(stream);
+                let _ = closed.send(());
+            }
+        });
+        (address, seen)
+    }
+
+    #[test]
+    fn each_request_is_sent_once_and_its_connection_is_recorded() {
+        let (telling, closed) = std::sync::mpsc::channel();
+        let (address, seen) = server(telling);
+        let upstream = Upstream::new(&UpstreamOptions::default()).unwrap();
+        let copies = Arc::new(Copies::new(Clock::start(), 1 << 20, 1 << 20));
+        let recording = Arc::new(Recording::new(copies.clone(), Keeper::new().unwrap()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        for number in 0..10_u8 {
+            let body = Bytes::from(vec![b'0' + number]);
+            let request = Request::post(format!("http://{address}/mcp")).header("host", "a").body(body).unwrap();
+            let exchange = recording.begin(1, &request.clone().into_parts().0);
+            let told = told.clone();
+            let answered = async {
+                let on_its_way = move || {
+                    told.fetch_add(1, Ordering::Relaxed);
+                };
+                let response = upstream.send_whole(request, &exchange, on_its_way).await.unwrap();
+                response.into_body().collect().await.unwrap().to_bytes()
+            };
+            let limited = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), answered).await });
+            assert_eq!(limited.unwrap(), "ok");
+            if number % 2 == 1 {
+                // The server has closed the connection, and the pool has had no occasion to notice.
+                closed.recv_timeout(Duration::from_secs(30)).unwrap();
+            }
+        }
+        assert_eq!(*seen.lock().unwrap(), b"0123456789");
+        assert_eq!(told.load(Ordering::Relaxed), 10);
+        copies.close();
+        let taken = copies.take(Duration::ZERO, Duration::ZERO);
+        let pieces = taken.segments.iter().flat_map(tap_frame::Segment::iter);
+        let connected = pieces.filter_map(|piece| match piece.unwrap() {
+            tap_frame::Piece::Http { part: tap_frame::HttpPart::Connected, bytes, .. } => Some(bytes.contains(&b' ')),
+            _ => None,
+        });
+        let connected: Vec<bool> = connected.collect();
+        assert_eq!(connected.len(), 10);
+        assert!(connected[0] && !connected[1], "only who had it made is told how long a connection took");
+    }
+}
