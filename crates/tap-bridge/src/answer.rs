@@ -90,7 +90,8 @@ mod tests {
             ("é\u{2028}☃\u{1f980}", "é\u{2028}☃\u{1f980}"),
             ("/", "/"),
         ] {
-            let expected = format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-5,"message":"mcp-tap: {expected}"}}}}"#);
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-5,"message":"mcp-tap: {expected}"}}}}"#);
             assert_eq!(coded_answer(b"null", -5, cause), expected, "{cause:?}");
         }
     }

@@ -108,7 +108,9 @@ impl SessionRouter {
             Nature::Message | Nature::Batch if self.all_on_stream => self.on_stream(bytes),
             Nature::Message | Nature::Batch => match incoming.messages.iter().find(|message| !message.is_answer()) {
                 // Where there are answers too they say where it goes.
-                Some(message) if !incoming.messages.iter().any(Message::is_answer) => self.not_an_answer(message, bytes),
+                Some(message) if !incoming.messages.iter().any(Message::is_answer) => {
+                    self.not_an_answer(message, bytes)
+                }
                 _ => self.answer(&incoming, bytes),
             },
         }
@@ -131,7 +133,8 @@ impl SessionRouter {
     }
 
     fn answer(&mut self, incoming: &Incoming, bytes: Bytes) {
-        let ids = || incoming.messages.iter().filter(|message| message.is_answer()).filter_map(|message| message.id.as_ref());
+        let ids =
+            || incoming.messages.iter().filter(|message| message.is_answer()).filter_map(|message| message.id.as_ref());
         let mut exchanges = ids().filter_map(|id| self.place(id)).map(|(exchange, _)| exchange);
         if exchanges.next().is_some_and(|first| exchanges.any(|other| other != first)) {
             // It answers several POSTs at once, each of which is told its own.
@@ -149,7 +152,9 @@ impl SessionRouter {
             return self.outputs.push_back(Output::Tell(Notice::NoQuestion));
         };
         let bytes = match incoming.only().map(|only| only.id.as_ref()) {
-            Some(id) if id.is_none_or(|id| *id != asked && !same_number(id, &asked)) => with_id(&bytes, asked.as_bytes()),
+            Some(id) if id.is_none_or(|id| *id != asked && !same_number(id, &asked)) => {
+                with_id(&bytes, asked.as_bytes())
+            }
             _ => bytes,
         };
         self.answered(exchange, bytes);

@@ -134,7 +134,9 @@ impl SharedRouter {
         let asked = match id {
             Some(id) => number(id).and_then(|number| self.asked.remove(&number)),
             // Who could not read the question cannot name it. Of several it could be about any.
-            None if message.kind == Kind::Error && self.asked.len() == 1 => self.asked.pop_first().map(|(_, only)| only),
+            None if message.kind == Kind::Error && self.asked.len() == 1 => {
+                self.asked.pop_first().map(|(_, only)| only)
+            }
             None => None,
         };
         let Some(asked) = asked else {

@@ -103,7 +103,14 @@ impl Copies {
     /// A queue that holds at most about `limit_bytes`, and asks to be emptied early at `urgent_bytes`.
     #[must_use]
     pub fn new(clock: Clock, limit_bytes: usize, urgent_bytes: usize) -> Self {
-        Self { clock, state: Mutex::default(), woken: Condvar::new(), limit_bytes, urgent_bytes, late_parts: LATE_PARTS }
+        Self {
+            clock,
+            state: Mutex::default(),
+            woken: Condvar::new(),
+            limit_bytes,
+            urgent_bytes,
+            late_parts: LATE_PARTS,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -82,7 +82,10 @@ impl Told {
 
     /// What is to be told at the end.
     fn summary(&self) -> impl Iterator<Item = String> {
-        self.0.iter().filter(|(_, n_times)| 1 < **n_times).map(|(kind, n_times)| format!("{kind}: {n_times} times in all"))
+        self.0
+            .iter()
+            .filter(|(_, n_times)| 1 < **n_times)
+            .map(|(kind, n_times)| format!("{kind}: {n_times} times in all"))
     }
 }
 

@@ -90,7 +90,9 @@ impl RemoteServer {
                 self.fail(std::mem::take(&mut exchange.waiting), &cause);
                 match self.shape {
                     Shape::Opening(_) => self.opening_failed(&cause),
-                    Shape::Streamable | Shape::OldStream => self.tell(Notice::SessionOver { status: exchange.status() }),
+                    Shape::Streamable | Shape::OldStream => {
+                        self.tell(Notice::SessionOver { status: exchange.status() })
+                    }
                 }
             }
             Purpose::Delete => {
@@ -209,12 +211,7 @@ fn taken(waiting: &mut Vec<Waiting>, id: &RawId) -> Option<Waiting> {
 }
 
 /// The one request that an answer without its id must be for, if there is such a one.
-fn taken_by_place(
-    waiting: &mut Vec<Waiting>,
-    purpose: Purpose,
-    id: Option<&RawId>,
-    kind: Kind,
-) -> Option<Waiting> {
+fn taken_by_place(waiting: &mut Vec<Waiting>, purpose: Purpose, id: Option<&RawId>, kind: Kind) -> Option<Waiting> {
     let [only] = waiting.as_slice() else {
         return None;
     };

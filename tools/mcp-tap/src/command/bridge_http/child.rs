@@ -162,9 +162,8 @@ impl Starter {
         };
         let ServerProcess { stdin, stdout, stderr, .. } = server;
         // Our ends of the pipes are open files of our own, so that the server sees nothing of their being non-blocking.
-        let pipes = Sender::from_owned_fd(stdin).and_then(|stdin| {
-            Ok((stdin, Receiver::from_owned_fd(stdout)?, Receiver::from_owned_fd(stderr)?))
-        });
+        let pipes = Sender::from_owned_fd(stdin)
+            .and_then(|stdin| Ok((stdin, Receiver::from_owned_fd(stdout)?, Receiver::from_owned_fd(stderr)?)));
         let (stdin, stdout, stderr) = match pipes {
             Ok(pipes) => pipes,
             Err(error) => {

@@ -104,7 +104,8 @@ impl Held {
                 outlet.all_bytes() + n_bytes <= HELD_BYTES || outlet.held_bytes.load(Ordering::Relaxed) == self.n_bytes
             });
             // Where the host does not read there is nothing to do but to wait for it.
-            if tokio::time::timeout(HELD_LIMIT, room).await.is_err() && self.outlet.n_bytes.load(Ordering::Relaxed) == 0 {
+            if tokio::time::timeout(HELD_LIMIT, room).await.is_err() && self.outlet.n_bytes.load(Ordering::Relaxed) == 0
+            {
                 return false;
             }
         }
@@ -179,10 +180,12 @@ mod tests {
             assert!(other.grow(10).await);
             // There is no room for either, until what the one had is with the host.
             let given = one.split();
-            let mut waiting = pin!(other.grow(HELD_BYTES));
-            assert!(once(waiting.as_mut()).await.is_none());
-            drop(given);
-            assert!(waiting.await);
+            {
+                let mut waiting = pin!(other.grow(HELD_BYTES));
+                assert!(once(waiting.as_mut()).await.is_none());
+                drop(given);
+                assert!(waiting.await);
+            }
             drop((one, other));
             assert_eq!(outlet.held_bytes.load(Ordering::Relaxed), 0);
         });
