@@ -41,7 +41,7 @@ const INPUTS: usize = 256;
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// What became of an exchange.
-pub(super) enum Input {
+enum Input {
     /// Its request is on its way.
     Sent(u64),
     /// The server has begun to answer.

@@ -180,10 +180,12 @@ mod tests {
             assert!(other.grow(10).await);
             // There is no room for either, until what the one had is with the host.
             let given = one.split();
-            let mut waiting = pin!(other.grow(HELD_BYTES));
-            assert!(once(waiting.as_mut()).await.is_none());
-            drop(given);
-            assert!(waiting.await);
+            {
+                let mut waiting = pin!(other.grow(HELD_BYTES));
+                assert!(once(waiting.as_mut()).await.is_none());
+                drop(given);
+                assert!(waiting.await);
+            }
             drop((one, other));
             assert_eq!(outlet.held_bytes.load(Ordering::Relaxed), 0);
         });
