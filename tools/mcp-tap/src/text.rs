@@ -20,7 +20,7 @@ pub(crate) fn shown(text: &str, lines: bool) -> String {
 }
 
 /// Whether a character acts on the terminal, or cannot be seen, or changes how its neighbours are seen.
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
