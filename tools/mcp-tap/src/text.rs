@@ -82,6 +82,19 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `9,995`.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 2);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Breaks JSON text into lines, two spaces a level. Only white space between tokens changes: numbers, escapes, the order
 /// of keys and duplicates stay as they were written. Text that is no JSON comes out with odd breaks, but whole.
 pub(crate) fn pretty(json: &str) -> String {
@@ -194,6 +207,13 @@ mod tests {
             for width in 1..12 {
                 assert_eq!(column(text, width).width(), width, "{text} at {width}");
             }
+        }
+    }
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        for (n, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (9_995, "9,995"), (12_345_678, "12,345,678")] {
+            assert_eq!(thousands(n), expected);
         }
     }
 
