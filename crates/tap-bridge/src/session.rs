@@ -109,7 +109,7 @@ impl SessionRouter {
             Nature::Message | Nature::Batch => match incoming.messages.iter().find(|message| !message.is_answer()) {
                 // Where there are answers too they say where it goes.
                 Some(message) if !incoming.messages.iter().any(Message::is_answer) => {
-                    self.not_an_answer(message, bytes)
+                    self.not_an_answer(message, bytes);
                 }
                 _ => self.answer(&incoming, bytes),
             },

@@ -141,7 +141,7 @@ impl SharedRouter {
         };
         let Some(asked) = asked else {
             // With an id of ours it most likely crossed the cancelling of its question.
-            if !id.and_then(number).is_some_and(|number| number <= self.n_asked) {
+            if id.and_then(number).is_none_or(|number| self.n_asked < number) {
                 self.outputs.push_back(Output::Tell(Notice::NoQuestion));
             }
             return;

@@ -91,7 +91,7 @@ impl RemoteServer {
                 match self.shape {
                     Shape::Opening(_) => self.opening_failed(&cause),
                     Shape::Streamable | Shape::OldStream => {
-                        self.tell(Notice::SessionOver { status: exchange.status() })
+                        self.tell(Notice::SessionOver { status: exchange.status() });
                     }
                 }
             }

@@ -321,12 +321,12 @@ impl Running {
     }
 
     /// A client has to do with the server. What the server says and nobody hears is no use.
-    fn is_used(&self) {
+    fn touch(&self) {
         self.use_.last_ns.store(self.starter.clock.at_ns(), Ordering::Relaxed);
     }
 
     fn input(&mut self, input: Input) {
-        self.is_used();
+        self.touch();
         match (input, &mut self.router) {
             (Input::Post { exchange, incoming, body, reply }, router) => {
                 let left_before = reply.as_ref().is_some_and(ReplySender::is_closed);
@@ -354,7 +354,7 @@ impl Running {
     fn left(&mut self, exchange: u64) {
         // One that was answered to its end has left too, which is nothing new.
         if self.replies.remove(&exchange).is_some() {
-            self.is_used();
+            self.touch();
             match &mut self.router {
                 Router::Session { router, .. } => router.closed(exchange),
                 Router::Shared(router) => router.closed(exchange),
@@ -448,7 +448,7 @@ impl Running {
     /// Hands a client a reply. False when it reads too slowly.
     fn reply(&self, to: &ReplySender, reply: Reply) -> bool {
         if !to.is_closed() {
-            self.is_used();
+            self.touch();
         }
         to.send(reply)
     }

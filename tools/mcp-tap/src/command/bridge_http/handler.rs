@@ -230,7 +230,7 @@ impl Bridge {
             Ok((id, child)) => {
                 let unknown = Unknown::new(&child);
                 let done = self.ask(&child, incoming, body, record, Some(&id)).await;
-                unknown.is_told();
+                unknown.learnt();
                 done
             }
             Err((status, cause)) => Answer::error(status, raw_id.as_deref(), INTERNAL_ERROR, &cause).into(),
@@ -361,7 +361,7 @@ impl Bridge {
                 let endpoint = format!("{OLD_POST_PATH}?sessionId={id}");
                 self.recording.is_endpoint_at(&endpoint);
                 let done = self.stream(&child, Some(event("endpoint", &endpoint.into())), record).await;
-                unknown.is_told();
+                unknown.learnt();
                 done
             }
             Err((status, cause)) => Answer::error(status, None, INTERNAL_ERROR, &cause).into(),
@@ -394,7 +394,7 @@ impl Unknown {
         Self(Some(child.clone()))
     }
 
-    fn is_told(mut self) {
+    fn learnt(mut self) {
         self.0 = None;
     }
 }
