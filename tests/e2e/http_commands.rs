@@ -404,16 +404,22 @@ fn a_server_that_is_not_there_is_told_with_the_reason() {
 }
 
 #[test]
-fn what_was_said_outside_of_sessions_is_no_session_without_a_word() {
+fn who_checks_a_recording_without_a_session_is_told_what_came_instead() {
     let (scratch, server) = (Scratch::new(), Server::start(legacy()));
+    let told = |says: &str| {
+        let output = talk(scratch.tap(["check"]), b"");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(says) && stderr.contains("`mcp-tap log -s search --frames`"), "{stderr}");
+    };
     let proxy = Proxy::start(&scratch, "search", server.address);
     proxy.ask("GET", "/nothing", "", "", 404);
     proxy.stop();
-    let output = talk(scratch.tap(["check"]), b"");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("search: 2 messages, but no session came of them"), "{stderr}");
-    assert!(stderr.contains("`mcp-tap log -s search --frames`"), "{stderr}");
+    told("search: none of 2 frames is a message of MCP");
+    let proxy = Proxy::start(&scratch, "search", server.address);
+    proxy.post(&of(1), &call(1, "gone"), 404);
+    proxy.stop();
+    told("search: 1 message, but no session came of it");
 }
 
 #[test]

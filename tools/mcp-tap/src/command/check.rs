@@ -188,17 +188,21 @@ fn format_of(path: &Path) -> Option<CheckFormat> {
 
 /// That there is nothing to judge.
 fn nothing_said(found: &Found) -> Result<Failure, Failure> {
-    let n_messages = if found.is_http() && found.conversation.is_none() { found.last_seq()? } else { 0 };
-    if n_messages > 0 {
-        let n = counted(n_messages, "message");
-        return Ok(Failure::new(format!(
-            "{}: {n}, but no session came of {}",
-            found.name(),
-            if n_messages == 1 { "it" } else { "them" }
-        ))
-        .hint(format!("`mcp-tap log -s {} --frames` lists what was said", found.name())));
+    let name = found.name();
+    // What was known when the session was found may have been too little.
+    let sessions = found.store.sessions()?;
+    let digest = sessions.iter().find(|this| this.id == found.session.id).map(|this| &this.digest);
+    let came_through = digest.filter(|this| found.is_http() && found.conversation.is_none() && this.n_frames > 0);
+    if let Some(digest) = came_through {
+        let what = match digest.n_messages {
+            0 => format!("none of {} is a message of MCP", counted(digest.n_frames, "frame")),
+            1 => "1 message, but no session came of it".into(),
+            n => format!("{n} messages, but no session came of them"),
+        };
+        return Ok(Failure::new(format!("{name}: {what}"))
+            .hint(format!("`mcp-tap log -s {name} --frames` lists what came through the proxy")));
     }
-    Ok(Failure::new(format!("{}: nothing was said ({})", found.name(), found.end()))
+    Ok(Failure::new(format!("{name}: nothing was said ({})", found.end()))
         .hint(found.hint_when_empty().unwrap_or("there is no verdict on a session without messages")))
 }
 
