@@ -12,6 +12,13 @@ use crate::exchange::Head;
 /// How much is kept of one body, decoded or not, bytes. A bomb must not take all memory.
 pub const BODY_LIMIT_BYTES: usize = 256 * 1024 * 1024;
 
+/// How much any body may be decoded to, bytes. Beyond that it counts how much came on the wire.
+const DECODED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How many bytes one byte on the wire may stand for, beyond [`DECODED_BYTES`]. JSON is compressed to a tenth, perhaps a
+/// fiftieth; what is made to fill the memory, to a thousandth.
+const DECODED_A_BYTE: u64 = 100;
+
 /// Codings on top of each other that are undone. More than one was never seen; a bomb may nest them.
 const CODINGS: usize = 4;
 
@@ -61,8 +68,8 @@ impl Codings {
 
     /// What undoes them; `None` where nothing here does.
     pub(crate) fn decoder(&self) -> Option<Decoder> {
-        (!self.unknown)
-            .then(|| Decoder { stages: self.codings.iter().rev().map(|coding| Stage::of(*coding)).collect() })
+        let stages = || self.codings.iter().rev().map(|coding| Stage::of(*coding)).collect();
+        (!self.unknown).then(|| Decoder { stages: stages(), left: DECODED_BYTES })
     }
 
     /// A whole body, decoded, and how many bytes of it were too many; `None` where it cannot be decoded.
@@ -79,10 +86,11 @@ impl Codings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
-/// Where decoded bytes go: no more of them than [`BODY_LIMIT_BYTES`] between two [takings](Self::take).
+/// Where decoded bytes go: no more of them than there is room for.
 #[derive(Default)]
 struct Bounded {
     bytes: Vec<u8>,
+    room: usize,
     cut: u64,
 }
 
@@ -95,8 +103,8 @@ impl Bounded {
 
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = BODY_LIMIT_BYTES.saturating_sub(self.bytes.len());
-        if room == 0 {
+        let room = self.room.saturating_sub(self.bytes.len());
+        if room == 0 && !bytes.is_empty() {
             // What follows is not looked at: to decode it takes time, and there may be no end of it.
             self.cut += bytes.len() as u64;
             return Err(std::io::ErrorKind::StorageFull.into());
@@ -149,7 +157,19 @@ impl Stage {
         }
     }
 
-    fn feed(&mut self, bytes: &[u8], cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
+    /// Where what is decoded goes.
+    fn bounded(&mut self) -> Option<&mut Bounded> {
+        match self {
+            Self::Gzip(decoder) => Some(decoder.get_mut()),
+            Self::Zlib(decoder) => Some(decoder.get_mut()),
+            Self::RawDeflate(decoder) => Some(decoder.get_mut()),
+            Self::Brotli(decoder) => Some(decoder.get_mut()),
+            Self::Deflate | Self::Zstd(_) | Self::Over => None,
+        }
+    }
+
+    /// Decodes to no more than `room` bytes.
+    fn feed(&mut self, bytes: &[u8], room: usize, cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
         if let (Self::Deflate, Some(first)) = (&self, bytes.first()) {
             *self = if first & 0x0f == 8 {
                 Self::Zlib(Box::new(ZlibDecoder::new(Bounded::default())))
@@ -157,11 +177,14 @@ impl Stage {
                 Self::RawDeflate(Box::new(DeflateDecoder::new(Bounded::default())))
             };
         }
-        let (fed, decoded) = match self {
-            Self::Gzip(decoder) => (push(&mut **decoder, bytes), decoder.get_mut().take(cut)),
-            Self::Zlib(decoder) => (push(&mut **decoder, bytes), decoder.get_mut().take(cut)),
-            Self::RawDeflate(decoder) => (push(&mut **decoder, bytes), decoder.get_mut().take(cut)),
-            Self::Brotli(decoder) => (push(&mut **decoder, bytes), decoder.get_mut().take(cut)),
+        if let Some(bounded) = self.bounded() {
+            bounded.room = room;
+        }
+        let fed = match self {
+            Self::Gzip(decoder) => push(&mut **decoder, bytes),
+            Self::Zlib(decoder) => push(&mut **decoder, bytes),
+            Self::RawDeflate(decoder) => push(&mut **decoder, bytes),
+            Self::Brotli(decoder) => push(&mut **decoder, bytes),
             Self::Zstd(all) => {
                 let room = BODY_LIMIT_BYTES.saturating_sub(all.len());
                 let kept = bytes.get(..room).unwrap_or(bytes);
@@ -171,6 +194,7 @@ impl Stage {
             }
             Self::Deflate | Self::Over => return Ok(Vec::new()),
         };
+        let decoded = self.bounded().map_or_else(Vec::new, |bounded| bounded.take(cut));
         match fed {
             Ok(()) => Ok(decoded),
             Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
@@ -185,9 +209,9 @@ impl Stage {
         }
     }
 
-    fn finish(&mut self, cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
+    fn finish(&mut self, room: usize, cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
         match std::mem::replace(self, Self::Over) {
-            Self::Zstd(all) => zstd(&all, cut),
+            Self::Zstd(all) => zstd(&all, room, cut),
             // What is missing at the end was not sent, which is known from how the exchange ended.
             Self::Gzip(_) | Self::Deflate | Self::Zlib(_) | Self::RawDeflate(_) | Self::Brotli(_) | Self::Over => {
                 Ok(Vec::new())
@@ -209,18 +233,17 @@ fn push(decoder: &mut impl Write, mut bytes: &[u8]) -> std::io::Result<()> {
     decoder.flush()
 }
 
-/// All frames of Zstandard that there are.
-fn zstd(mut rest: &[u8], cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
+/// All frames of Zstandard that there are, as far as there is room.
+fn zstd(mut rest: &[u8], room: usize, cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
     let mut decoded = Vec::new();
     while !rest.is_empty() {
         let decoder = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES);
         let decoder = decoder.map_err(|_| Undecodable)?;
-        let room = (BODY_LIMIT_BYTES - decoded.len()) as u64;
-        let mut bounded = decoder.take(room + 1);
+        let mut bounded = decoder.take((room - decoded.len()) as u64 + 1);
         // A frame that was cut off gives what there is of it.
         let read = bounded.read_to_end(&mut decoded);
-        if BODY_LIMIT_BYTES < decoded.len() {
-            decoded.truncate(BODY_LIMIT_BYTES);
+        if room < decoded.len() {
+            decoded.truncate(room);
             *cut += 1;
             break;
         }
@@ -238,14 +261,18 @@ fn zstd(mut rest: &[u8], cut: &mut u64) -> Result<Vec<u8>, Undecodable> {
 pub(crate) struct Decoder {
     /// The one that was applied last comes first.
     stages: Vec<Stage>,
+    /// How many bytes may still be decoded, by all of them.
+    left: u64,
 }
 
 impl Decoder {
     /// Takes the next bytes, and appends what they decode to. `cut` counts what was too much; after that nothing follows.
     pub(crate) fn feed(&mut self, bytes: &[u8], decoded: &mut Vec<u8>, cut: &mut u64) -> Result<(), Undecodable> {
+        self.left = self.left.saturating_add(DECODED_A_BYTE.saturating_mul(bytes.len() as u64));
         let mut now = bytes.to_vec();
         for stage in &mut self.stages {
-            now = stage.feed(&now, cut)?;
+            now = stage.feed(&now, room(self.left), cut)?;
+            self.left = self.left.saturating_sub(now.len() as u64);
         }
         append(decoded, now);
         Ok(())
@@ -255,12 +282,19 @@ impl Decoder {
     pub(crate) fn finish(&mut self, decoded: &mut Vec<u8>, cut: &mut u64) -> Result<(), Undecodable> {
         let mut now = Vec::new();
         for stage in &mut self.stages {
-            now = stage.feed(&now, cut)?;
-            now.append(&mut stage.finish(cut)?);
+            now = stage.feed(&now, room(self.left), cut)?;
+            self.left = self.left.saturating_sub(now.len() as u64);
+            let mut rest = stage.finish(room(self.left), cut)?;
+            self.left = self.left.saturating_sub(rest.len() as u64);
+            now.append(&mut rest);
         }
         append(decoded, now);
         Ok(())
     }
+}
+
+fn room(left: u64) -> usize {
+    usize::try_from(left).unwrap_or(usize::MAX).min(BODY_LIMIT_BYTES)
 }
 
 fn append(decoded: &mut Vec<u8>, mut bytes: Vec<u8>) {

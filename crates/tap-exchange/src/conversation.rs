@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tap_session::{
-    Event, HTTP_SESSIONS, HttpFollower, HttpSession, HttpSessionNumber, Moment, Party, RowKind, SessionState, Status,
-};
+use tap_session::{Event, HttpFollower, HttpSession, HttpSessionNumber, Moment, Party, RowKind, SessionState, Status};
 
 use crate::exchange::{Conversation, Read};
 
@@ -21,59 +19,90 @@ struct Counts {
     ended_at_ns: Option<u64>,
 }
 
+impl Counts {
+    fn of(conversation: &Conversation) -> Self {
+        let Conversation { first_seq, last_seq, n_messages, n_calls, n_errors, began_at_ns, ended_at_ns, .. } =
+            *conversation;
+        Self { accepted: true, first_seq, last_seq, n_messages, n_calls, n_errors, began_at_ns, ended_at_ns }
+    }
+
+    fn take(&mut self, read: &Read) {
+        if let Some(frame) = &read.frame {
+            let seq = frame.frame.seq;
+            self.last_seq = self.last_seq.max(seq);
+            if self.first_seq == 0 {
+                self.first_seq = seq;
+            }
+        }
+        for event in &read.events {
+            match event {
+                Event::Row(row) => {
+                    self.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
+                    self.n_calls += u64::from(row.kind == RowKind::Request);
+                    self.n_errors += u64::from(matches!(row.kind, RowKind::NotAMessage | RowKind::NotJson));
+                }
+                Event::Answered { status, .. } => self.n_errors += u64::from(*status != Status::Ok),
+            }
+        }
+        self.n_errors += read.n_broken_off;
+    }
+}
+
+/// Sessions that were forgotten with something open in them which are remembered.
+const FORGOTTEN: usize = 10_000;
+
 /// The sessions that the follower knows.
 #[derive(Debug, Default)]
 pub(crate) struct Conversations {
     counts: BTreeMap<HttpSessionNumber, Counts>,
     changed: BTreeSet<HttpSessionNumber>,
+    /// Those that it has forgotten in which something is open; `None` where it was never accepted.
+    forgotten: BTreeMap<HttpSessionNumber, Option<Conversation>>,
 }
 
 impl Conversations {
-    /// Counts what was read of one. True where it was refused: then it was none.
+    /// Counts what was read of one. Gives it back as it is then, where the follower has forgotten it.
     pub(crate) fn take(
         &mut self,
         number: HttpSessionNumber,
         read: &Read,
         now: Moment,
         follower: &HttpFollower,
-    ) -> bool {
-        if 2 * HTTP_SESSIONS < self.counts.len() {
-            self.counts.retain(|number, _| follower.session(*number).is_some());
-            self.changed.retain(|number| self.counts.contains_key(number));
-        }
+    ) -> Option<Conversation> {
+        let Some(session) = follower.session(number) else {
+            let conversation = self.forgotten.get_mut(&number)?.as_mut()?;
+            let mut counts = Counts::of(conversation);
+            counts.take(read);
+            let Counts { last_seq, n_messages, n_calls, n_errors, .. } = counts;
+            *conversation = Conversation { last_seq, n_messages, n_calls, n_errors, ..conversation.clone() };
+            return Some(conversation.clone());
+        };
         let counts =
             self.counts.entry(number).or_insert_with(|| Counts { began_at_ns: now.at_ns, ..Counts::default() });
-        match follower.session(number) {
-            Some(session) => {
-                counts.accepted |= session.is_accepted();
-                counts.ended_at_ns = if session.is_over() { counts.ended_at_ns.or(Some(now.at_ns)) } else { None };
-            }
-            None if !counts.accepted => {
-                self.counts.remove(&number);
-                self.changed.remove(&number);
-                return true;
-            }
-            None => {}
-        }
-        if let Some(frame) = &read.frame {
-            let seq = frame.frame.seq;
-            counts.last_seq = counts.last_seq.max(seq);
-            if counts.first_seq == 0 {
-                counts.first_seq = seq;
-            }
-        }
-        for event in &read.events {
-            match event {
-                Event::Row(row) => {
-                    counts.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
-                    counts.n_calls += u64::from(row.kind == RowKind::Request);
-                    counts.n_errors += u64::from(matches!(row.kind, RowKind::NotAMessage | RowKind::NotJson));
-                }
-                Event::Answered { status, .. } => counts.n_errors += u64::from(*status != Status::Ok),
-            }
-        }
+        counts.accepted |= session.is_accepted();
+        counts.ended_at_ns = if session.is_over() { counts.ended_at_ns.or(Some(now.at_ns)) } else { None };
+        counts.take(read);
         self.changed.insert(number);
-        false
+        None
+    }
+
+    /// The follower has forgotten a session. Gives back what became of it, if it was one.
+    pub(crate) fn forget(&mut self, number: HttpSessionNumber, session: &HttpSession) -> Option<Conversation> {
+        self.changed.remove(&number);
+        let counts = self.counts.remove(&number).unwrap_or_default();
+        let last = session.is_accepted().then(|| told(number, &counts, session));
+        if session.has_open() {
+            if FORGOTTEN <= self.forgotten.len() {
+                self.forgotten.pop_first();
+            }
+            self.forgotten.insert(number, last.clone());
+        }
+        last
+    }
+
+    /// Whether a session was forgotten that never was one.
+    pub(crate) fn was_refused(&self, number: HttpSessionNumber) -> bool {
+        matches!(self.forgotten.get(&number), Some(None))
     }
 
     /// Those that were accepted and changed since this was asked last.
@@ -83,9 +112,7 @@ impl Conversations {
             let session = follower.session(*number)?;
             Some(told(*number, self.counts.get(number).filter(|counts| counts.accepted)?, session))
         });
-        let told = told.collect();
-        self.counts.retain(|number, _| follower.session(*number).is_some());
-        told
+        told.collect()
     }
 
     /// All that were accepted and that the follower has not forgotten.

@@ -1,14 +1,14 @@
 //! Frames and what they meant: numbers, rows and sessions, for whatever an exchange gives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tap_frame::{Frame, HttpPart, Origin, Stream};
 use tap_jsonrpc::Notes;
 use tap_session::{
-    At, Event, FrameEnd, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, Lens, MessageRow,
-    Moment, Place, RowKind, Status,
+    At, Event, FrameEnd, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, HttpSessionNumber,
+    Lens, MessageRow, Moment, Place, RowKind, Status,
 };
 
 use crate::conversation::Conversations;
@@ -33,6 +33,8 @@ pub(crate) struct Core {
     /// Requests of the client in exchanges that are open which were not answered.
     asked: BTreeSet<At>,
     pub(crate) conversations: Conversations,
+    /// Sessions of which it is still to be said that they were refused.
+    refused: VecDeque<HttpSessionNumber>,
 }
 
 /// What a frame of an exchange is made of.
@@ -98,6 +100,16 @@ impl Core {
                 read.meanings.push(this);
             }
         }
+        for (number, session) in self.follower.take_forgotten() {
+            if let Some(last) = self.conversations.forget(number, &session) {
+                read.forgotten.push(last);
+            } else {
+                self.refused.push_back(number);
+            }
+        }
+        if read.refused.is_none() {
+            read.refused = self.refused.pop_front();
+        }
     }
 
     /// Tells the follower that nothing will follow.
@@ -139,8 +151,9 @@ impl Core {
                 body: body.bytes.clone(),
             };
             self.follow(seq, number, HttpEvent::Opened(request), &mut read);
-        } else if body.lost.saturating_add(body.cut) > 0 {
-            let lost = HttpEvent::Lost { stream: Stream::ToServer, n_bytes: body.lost.saturating_add(body.cut) };
+        } else if body.lost > 0 || body.cut > 0 {
+            // What was cut off is in the recording; its meaning is not known all the same.
+            let lost = HttpEvent::Lost { stream: Stream::ToServer, n_bytes: body.lost };
             self.follow(seq, number, lost, &mut read);
         }
         if read.events.is_empty() {
@@ -150,7 +163,7 @@ impl Core {
             read.events.push(Event::Row(MessageRow {
                 method: Some(Arc::from(&*facts.verb)),
                 target: Some(Arc::from(path)),
-                lost_bytes: Some(body.lost.saturating_add(body.cut)).filter(|lost| *lost > 0),
+                lost_bytes: Some(body.lost).filter(|lost| *lost > 0),
                 ..row(&frame.frame, kind)
             }));
         }
@@ -195,14 +208,15 @@ impl Core {
         self.emit(open, read, true, sink);
     }
 
-    /// An event of the answer, or its body: what it is and whether the follower may be told.
+    /// An event of the answer, or its body: what it is and whether the follower may be told. `is_unknown` says that some of
+    /// it was recorded and cannot be read.
     pub(crate) fn answer(
         &mut self,
         open: &mut Open,
         made: Made,
         event: Option<HttpEvent<'_>>,
         name: Option<&[u8]>,
-        cut: u64,
+        is_unknown: bool,
         sink: &mut Sink<'_>,
     ) {
         let number = open.facts.number;
@@ -211,12 +225,12 @@ impl Core {
         open.answer_seq = Some(seq);
         let lost = match frame.frame.origin {
             Origin::Gap(lost) => lost,
-            Origin::Wire => cut,
+            Origin::Wire => 0,
         };
         let mut read = Read::default();
         match event {
-            Some(event) if open.is_followed && lost == 0 => self.follow(seq, number, event, &mut read),
-            _ if lost > 0 => {
+            Some(event) if open.is_followed && lost == 0 && !is_unknown => self.follow(seq, number, event, &mut read),
+            _ if lost > 0 || is_unknown => {
                 let lost = HttpEvent::Lost { stream: Stream::ToClient, n_bytes: lost };
                 self.follow(seq, number, lost, &mut read);
             }
@@ -255,11 +269,22 @@ impl Core {
         }
         let latency_ns = waited_ns(open);
         let refused = open.facts.status.filter(|status| 400 <= *status);
+        let is_broken_off = open.facts.end == Some(tap_frame::HttpEnd::ByServer) && !open.may_be_resumed;
         for request in std::mem::take(&mut open.asked) {
-            if let (true, Some(status)) = (self.asked.remove(&request), refused) {
-                let answer = open.answer_seq.map_or(request, |seq| At { seq, member: 0 });
-                let error_code = Some(format!("HTTP {status}"));
-                read.events.push(Event::Answered { request, answer, latency_ns, status: Status::Error, error_code });
+            match (self.asked.remove(&request), refused) {
+                (true, Some(status)) => {
+                    let answer = open.answer_seq.map_or(request, |seq| At { seq, member: 0 });
+                    let error_code = Some(format!("HTTP {status}"));
+                    read.events.push(Event::Answered {
+                        request,
+                        answer,
+                        latency_ns,
+                        status: Status::Error,
+                        error_code,
+                    });
+                }
+                (true, None) => read.n_broken_off += u64::from(is_broken_off),
+                (false, _) => {}
             }
         }
         self.emit(open, read, true, sink);
@@ -274,11 +299,11 @@ impl Core {
         if is_other {
             open.facts_mut().conversation = conversation;
         }
-        if let Some(conversation) = conversation {
-            let now = self.now;
-            if self.conversations.take(conversation, &read, now, &self.follower) {
-                read.refused = Some(conversation);
+        if let Some(number) = conversation {
+            if read.refused == Some(number) || self.conversations.was_refused(number) {
                 open.facts_mut().conversation = None;
+            } else if let Some(gone) = self.conversations.take(number, &read, self.now, &self.follower) {
+                read.forgotten.push(gone);
             }
         }
         if let Some(frame) = &mut read.frame {

@@ -57,6 +57,12 @@ impl EventCutter {
         self.n_bytes
     }
 
+    /// How many events there were.
+    #[must_use]
+    pub fn n_events(&self) -> u64 {
+        self.n_events
+    }
+
     /// Some bytes of the stream are missing here: drops what is open.
     pub fn tear(&mut self) {
         *self = Self { n_bytes: self.n_bytes, n_events: self.n_events, ..Self::new() };

@@ -125,8 +125,13 @@ pub struct Read {
     pub exchange: Option<Arc<Exchange>>,
     /// What it meant beside that, by session: findings and links. Their events are in `events`.
     pub meanings: Vec<HttpMeaning>,
+    /// Requests that nobody will answer, for the server broke the exchange off.
+    pub n_broken_off: u64,
     /// A session that the server never accepted and that is forgotten now: what was said to belong to it belongs to none.
     pub refused: Option<HttpSessionNumber>,
+    /// Sessions that are not followed any more, for there are newer ones, as they were at last. One in which something is
+    /// still open may come again.
+    pub forgotten: Vec<Conversation>,
 }
 
 impl Read {
@@ -135,7 +140,9 @@ impl Read {
             && self.events.is_empty()
             && self.exchange.is_none()
             && self.meanings.is_empty()
+            && self.n_broken_off == 0
             && self.refused.is_none()
+            && self.forgotten.is_empty()
     }
 }
 
@@ -162,8 +169,8 @@ pub struct Conversation {
     pub n_messages: u64,
     /// Requests, either way.
     pub n_calls: u64,
-    /// Requests answered with an error or a tool error, exchanges with a status that says so, and what is no message though
-    /// it should be one.
+    /// Requests answered with an error or a tool error, or broken off by the server; exchanges with a status that says so,
+    /// and what is no message though it should be one.
     pub n_errors: u64,
     /// When its first frame came, nanoseconds since the recording began.
     pub began_at_ns: u64,

@@ -32,6 +32,8 @@ pub(crate) struct Open {
     pub(crate) answer: Answer,
     /// The number of the newest frame of the answer.
     pub(crate) answer_seq: Option<u64>,
+    /// Its events have ids, so that what is missing may still come in another exchange.
+    pub(crate) may_be_resumed: bool,
 }
 
 /// A piece of an answer that came before its request was complete.
@@ -170,6 +172,7 @@ impl Open {
             n_early_bytes: 0,
             answer: Answer::None,
             answer_seq: None,
+            may_be_resumed: false,
         })
     }
 

@@ -57,13 +57,13 @@ impl HttpReading {
         self.next_segment
     }
 
-    /// The sessions of MCP that were accepted and are still followed, in the order in which they were begun.
+    /// The sessions of MCP that were accepted and are still followed, in the order in which they were begun. Of more than
+    /// [`HTTP_SESSIONS`](tap_session::HTTP_SESSIONS) some are [forgotten](Read::forgotten).
     pub fn conversations(&self) -> impl Iterator<Item = Conversation> + '_ {
         self.core.conversations.all(&self.core.follower)
     }
 
-    /// Those of them that changed since this was asked last. Whoever keeps them asks now and then: of more than
-    /// [`HTTP_SESSIONS`](tap_session::HTTP_SESSIONS) the ones that are over are forgotten.
+    /// Those of them that changed since this was asked last.
     pub fn changed_conversations(&mut self) -> Vec<Conversation> {
         self.core.conversations.changed(&self.core.follower)
     }
@@ -255,7 +255,7 @@ fn answer(
             if matches!(open.answer, Answer::None) {
                 open.answer = Answer::Unknown;
             }
-            core.answer(open, Made::gap(Stream::ToClient, place, lost), None, None, 0, sink);
+            core.answer(open, Made::gap(Stream::ToClient, place, lost), None, None, false, sink);
         }
         (_, bytes) => match std::mem::replace(&mut open.answer, Answer::None) {
             Answer::Whole(mut body, codings) => {
@@ -270,7 +270,7 @@ fn answer(
                     Ok(bytes) => events(core, open, &mut stream, place, bytes, sink),
                     Err(lost) => {
                         stream.tear();
-                        core.answer(open, Made::gap(Stream::ToClient, place, lost), None, None, 0, sink);
+                        core.answer(open, Made::gap(Stream::ToClient, place, lost), None, None, false, sink);
                     }
                 }
                 open.answer = Answer::Stream(stream);
@@ -281,42 +281,82 @@ fn answer(
     }
 }
 
+/// How much of a compressed stream is decoded at a time, bytes: so little that what it decodes to needs no great room.
+const DECODED_AT_ONCE: usize = 256;
+
+/// How much of what was decoded is cut into events at a time, bytes.
+const CUT_AT_ONCE: usize = 64 * 1024;
+
+/// Events that a compressed stream may have, beside one for each byte on the wire. Of more, there is nothing to learn.
+const EVENTS: u64 = 10_000;
+
 /// Some of an event stream.
 fn events(core: &mut Core, open: &mut Open, stream: &mut EventStream, place: Place, bytes: &[u8], sink: &mut Sink<'_>) {
     stream.start.get_or_insert(place);
-    stream.n_raw += bytes.len() as u64;
-    if stream.is_lost {
+    if stream.decoder.is_some() {
+        for bytes in bytes.chunks(DECODED_AT_ONCE) {
+            stream.n_raw += bytes.len() as u64;
+            compressed(core, open, stream, place, Some(bytes), sink);
+        }
         return;
     }
+    stream.n_raw += bytes.len() as u64;
     let mut cuts = Vec::new();
-    match &mut stream.decoder {
-        None => {
-            let base = stream.cutter.n_bytes();
-            let place_of = |at: u64| Place { offset: place.offset + (at - base), ..place };
-            let before = stream.open;
-            stream.cutter.feed(bytes, &mut |cut| {
-                let at = if base <= cut.start { Some(place_of(cut.start)) } else { before };
-                cuts.push((cut, at));
-            });
-            stream.open = match stream.cutter.start() {
-                Some(start) if base <= start => Some(place_of(start)),
-                Some(_) => before,
-                None => None,
-            };
-        }
-        Some(decoder) => {
-            let (mut decoded, mut cut) = (Vec::new(), 0);
-            let fed = decoder.feed(bytes, &mut decoded, &mut cut);
-            stream.cutter.feed(&decoded, &mut |cut| cuts.push((cut, None)));
-            if fed.is_err() || cut > 0 {
-                stream.is_lost = true;
-                open.facts_mut().undecodable = true;
-            }
-        }
-    }
+    let base = stream.cutter.n_bytes();
+    let place_of = |at: u64| Place { offset: place.offset + (at - base), ..place };
+    let before = stream.open;
+    stream.cutter.feed(bytes, &mut |cut| {
+        let at = if base <= cut.start { Some(place_of(cut.start)) } else { before };
+        cuts.push((cut, at));
+    });
+    stream.open = match stream.cutter.start() {
+        Some(start) if base <= start => Some(place_of(start)),
+        Some(_) => before,
+        None => None,
+    };
     for (cut, at) in cuts {
         let torn = std::mem::take(&mut stream.torn);
         event(core, open, stream, &cut, at.unwrap_or(place), FrameEnd::Newline, torn, sink);
+    }
+}
+
+/// Some of a compressed event stream, or its end.
+fn compressed(
+    core: &mut Core,
+    open: &mut Open,
+    stream: &mut EventStream,
+    place: Place,
+    bytes: Option<&[u8]>,
+    sink: &mut Sink<'_>,
+) {
+    let Some(decoder) = stream.decoder.as_mut().filter(|_| !stream.is_lost) else {
+        return;
+    };
+    let (mut decoded, mut too_much) = (Vec::new(), 0);
+    let fed = match bytes {
+        Some(bytes) => decoder.feed(bytes, &mut decoded, &mut too_much),
+        None => decoder.finish(&mut decoded, &mut too_much),
+    };
+    let mut is_lost = fed.is_err() || too_much > 0;
+    for some in decoded.chunks(CUT_AT_ONCE) {
+        let mut cuts = Vec::new();
+        stream.cutter.feed(some, &mut |cut| cuts.push(cut));
+        for cut in cuts {
+            if EVENTS + stream.n_raw < cut.number {
+                is_lost = true;
+                break;
+            }
+            let torn = std::mem::take(&mut stream.torn);
+            event(core, open, stream, &cut, place, FrameEnd::Newline, torn, sink);
+        }
+        if is_lost && EVENTS + stream.n_raw < stream.cutter.n_events() {
+            break;
+        }
+    }
+    if is_lost {
+        stream.is_lost = true;
+        open.facts_mut().undecodable = true;
+        core.silent(open, HttpEvent::Lost { stream: Stream::ToClient, n_bytes: 0 }, sink);
     }
 }
 
@@ -334,6 +374,7 @@ fn event(
     let compressed = stream.decoder.is_some();
     let data = cut.event.data.clone().unwrap_or_default();
     let is_sound = end == FrameEnd::Newline && (!torn || is_whole_json(&data));
+    open.may_be_resumed |= cut.event.id.is_some();
     if data.is_empty() {
         if is_sound {
             core.silent(open, HttpEvent::Event(&cut.event), sink);
@@ -355,7 +396,7 @@ fn event(
         source: Some(source),
     };
     let told = is_sound.then_some(HttpEvent::Event(&cut.event));
-    core.answer(open, made, told, cut.event.event.as_deref(), cut.event.lost_bytes, sink);
+    core.answer(open, made, told, cut.event.event.as_deref(), cut.event.lost_bytes > 0, sink);
 }
 
 /// Gives out all that is held of an exchange: it is over, or the recording is. `end` is how its answer ended.
@@ -367,18 +408,7 @@ fn give_up(core: &mut Core, open: &mut Open, end: FrameEnd, sink: &mut Sink<'_>)
         Answer::None | Answer::Unknown => {}
         Answer::Whole(mut body, codings) => whole(core, open, body.complete(&codings), end, sink),
         Answer::Stream(mut stream) => {
-            if let (Some(decoder), false) = (&mut stream.decoder, stream.is_lost) {
-                let (mut decoded, mut cut, mut cuts) = (Vec::new(), 0, Vec::new());
-                let fed = decoder.finish(&mut decoded, &mut cut);
-                stream.cutter.feed(&decoded, &mut |cut| cuts.push(cut));
-                if fed.is_err() || cut > 0 {
-                    stream.is_lost = true;
-                    open.facts_mut().undecodable = true;
-                }
-                for cut in cuts {
-                    event(core, open, &stream, &cut, place, FrameEnd::Newline, false, sink);
-                }
-            }
+            compressed(core, open, &mut stream, place, None, sink);
             if let (Some(cut), false) = (stream.cutter.finish(), stream.is_lost) {
                 let place = stream.open.unwrap_or(place);
                 event(core, open, &stream, &cut, place, cut_off, false, sink);
@@ -398,7 +428,8 @@ fn whole(core: &mut Core, open: &mut Open, body: crate::open::WholeBody, end: Fr
     let place = body.place.unwrap_or(Place { segment: 0, offset: 0 });
     let is_whole = end == FrameEnd::Newline || is_whole_json(&body.bytes);
     let told = (body.is_sound() && is_whole).then(|| HttpEvent::Body(body.bytes.clone()));
-    core.answer(open, Made::body(Stream::ToClient, &body, place, end), told, None, body.cut, sink);
+    let is_unknown = body.undecodable || body.cut > 0;
+    core.answer(open, Made::body(Stream::ToClient, &body, place, end), told, None, is_unknown, sink);
 }
 
 /// What the cutter met on stderr.

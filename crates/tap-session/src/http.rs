@@ -155,6 +155,12 @@ impl HttpFollower {
         self.sessions.get(number.0)
     }
 
+    /// The sessions that were forgotten since this was asked last, or the newest of them, as they were at last: those that were
+    /// never accepted, and those for which there was [no room](HTTP_SESSIONS) any more.
+    pub fn take_forgotten(&mut self) -> impl Iterator<Item = (HttpSessionNumber, Arc<HttpSession>)> + use<> {
+        self.sessions.take_forgotten().into_iter().map(|(number, session)| (HttpSessionNumber(number), session))
+    }
+
     /// The session that an open exchange belongs to, as far as that is known.
     #[must_use]
     pub fn session_of(&self, exchange: u64) -> Option<HttpSessionNumber> {
@@ -178,7 +184,10 @@ impl HttpFollower {
             HttpEvent::Body(bytes) => self.body(bytes, &mut step),
             HttpEvent::Event(event) => self.event(event, &mut step),
             HttpEvent::Lost { stream, n_bytes } => self.lost(stream, n_bytes, &mut step),
-            HttpEvent::Ended(end) => self.ended(end, &mut step),
+            HttpEvent::Ended(end) => return self.ended(end, &mut step),
+        }
+        if let Some(number) = self.exchanges.get(&exchange).and_then(|exchange| exchange.session) {
+            self.sessions.used(number, moment.seq);
         }
     }
 

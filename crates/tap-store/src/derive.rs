@@ -23,7 +23,7 @@ use rows::{Counts, Rows};
 use works::Works;
 
 /// Counts the changes of `derived.sql` and of the code that fills it.
-const DERIVED_VERSION: i64 = 4;
+const DERIVED_VERSION: i64 = 5;
 
 const DERIVED_TABLES: &str = include_str!("derived.sql");
 
@@ -442,7 +442,9 @@ impl Deriver {
             // Also where no frame was completed.
             self.gathering();
         }
-        for conversation in self.works.changed() {
+        let forgotten = self.unwritten.iter_mut().flat_map(|this| std::mem::take(&mut this.rows.forgotten));
+        let forgotten: Vec<_> = forgotten.collect();
+        for conversation in forgotten.into_iter().chain(self.works.changed()) {
             self.changed.insert(conversation.number, conversation);
         }
         Ok(step)

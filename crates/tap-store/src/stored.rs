@@ -213,6 +213,8 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
     };
     let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
     let lost_bytes = number("lost_bytes")?;
+    let pieces: Vec<u8> = row.get::<_, Option<Vec<u8>>>("newest_pieces")?.unwrap_or_default();
+    let newest_at_ns = tap_frame::newest_ns(number("newest_at_ns")?, &pieces);
     Ok(Session {
         id: SessionId(id),
         start: SessionStart {
@@ -235,7 +237,7 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
             n_calls: number("n_calls")?,
             n_errors: number("n_errors")?,
             n_bytes: number("n_bytes")?,
-            newest_at_ns: number("newest_at_ns")?,
+            newest_at_ns,
             identity: Identity {
                 client: row.get("client")?,
                 server: row.get("server")?,

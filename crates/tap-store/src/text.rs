@@ -76,6 +76,11 @@ pub fn export(
         }
         write_record(out, &record, end.at_ns, None).map_err(failed)?;
     }
+    if session.end.is_none() && session.live {
+        // Whoever reads it is not to believe that the tap was killed.
+        let record = Map::from_iter([("end".to_owned(), Value::from("running"))]);
+        write_record(out, &record, session.digest.newest_at_ns, None).map_err(failed)?;
+    }
     out.flush().map_err(failed)?;
     Ok(n_frames)
 }

@@ -338,11 +338,124 @@ fn what_cannot_be_decoded_is_kept_as_it_came() {
 fn a_bomb_takes_no_more_than_its_limit() {
     let bomb = gzip(&vec![b' '; BODY_LIMIT_BYTES + 1_000]);
     let fields = [JSON, &[("content-encoding", "gzip")][..]].concat();
-    let (_, reads) = read(&pack(&exchange(1, ("POST /mcp", POST, CALL), (200, &fields, &bomb)), &[]));
+    let (reading, reads) = read(&pack(&exchange(1, ("POST /mcp", POST, CALL), (200, &fields, &bomb)), &[]));
     let frame = reads.iter().filter_map(|read| read.frame.as_ref()).last().unwrap();
-    assert_eq!((frame.frame.bytes.len(), frame.end), (BODY_LIMIT_BYTES, FrameEnd::TooLong));
+    let limit = 16 * 1024 * 1024 + 100 * bomb.len();
+    assert!(limit < BODY_LIMIT_BYTES);
+    assert_eq!((frame.frame.bytes.len(), frame.end), (limit, FrameEnd::TooLong));
+    // All of it was recorded: it is only not decoded.
     let row = rows(&reads).into_iter().last().unwrap();
-    assert_eq!((row.kind, row.lost_bytes.is_some()), (RowKind::Body, true));
+    assert_eq!((row.kind, row.lost_bytes), (RowKind::Body, None));
+    let (_, state) = reading.follower().states().next().unwrap();
+    assert_eq!((state.totals.lost_bytes, state.whole), (0, false));
+}
+
+#[test]
+fn a_compressed_stream_has_no_more_events_than_its_bytes_are_worth() {
+    let long = "a".repeat(2_000);
+    for (event, n_events) in [
+        ("data:a\n\n".to_owned(), 200_000),
+        (format!(": nothing, only {long}\n\n"), 15_000),
+        (format!("data: {long}\n"), 15_000),
+    ] {
+        let stream = event.repeat(n_events);
+        for (coding, body) in [("gzip", gzip(stream.as_bytes())), ("zstd", zstd(stream.as_bytes()))] {
+            let fields = [STREAM, &[("content-encoding", coding)][..]].concat();
+            let (mut reading, mut n_frames, mut exchange_at_last) = (HttpReading::new(), 0, None);
+            let mut sink = |read: Read, _: &HttpFollower| {
+                n_frames += u64::from(read.frame.is_some());
+                exchange_at_last = read.exchange.or(exchange_at_last.take());
+            };
+            for segment in pack(&exchange(1, ("POST /mcp", POST, CALL), (200, &fields, &body)), &[]) {
+                reading.feed(&segment, &mut sink).unwrap();
+            }
+            reading.finish(&mut sink);
+            assert!(n_frames <= 10_001 + body.len() as u64, "{n_frames} of {} bytes of {coding}", body.len());
+            let exchange = exchange_at_last.unwrap();
+            assert_eq!((exchange.undecodable, exchange.end), (true, Some(HttpEnd::Whole)), "{n_events} {coding}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_the_server_breaks_off_is_an_error_unless_it_may_go_on_elsewhere() {
+    let id = [b"id: 1\ndata:\n\n".as_slice(), b"data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"].concat();
+    for (fields, body, end, expected) in [
+        (JSON, &b"{\"jsonrpc\""[..], HttpEnd::ByServer, 1),
+        (STREAM, b"data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", HttpEnd::ByServer, 1),
+        (STREAM, &id, HttpEnd::ByServer, 0),
+        (JSON, RESULT, HttpEnd::ByServer, 0),
+        (JSON, b"{\"jsonrpc\"", HttpEnd::ByClient, 0),
+    ] {
+        let mut pieces = exchange(1, ("POST /mcp", POST, CALL), (200, fields, body));
+        *pieces.last_mut().unwrap() = What::Http(1, HttpPart::End, vec![end.code()]);
+        let (reading, reads) = read(&pack(&pieces, &[]));
+        let n_errors: u64 = reading.conversations().map(|conversation| conversation.n_errors).sum();
+        let n_broken_off: u64 = reads.iter().map(|read| read.n_broken_off).sum();
+        assert_eq!((n_broken_off, n_errors), (expected, expected), "{end:?} {}", String::from_utf8_lossy(body));
+    }
+}
+
+/// A session, with a stream that stays open where that is wanted, and a call.
+fn session(first: u64, id: &str, with_stream: bool) -> Vec<What> {
+    let initialize = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c"}}}"#;
+    let initialized = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s"}}}"#;
+    let id = [("mcp-session-id", id)];
+    let answer = [JSON, &id].concat();
+    let post = [POST, &id].concat();
+    let get = [&[("accept", "text/event-stream")], &id[..]].concat();
+    let mut pieces = exchange(first, ("POST /mcp", POST, initialize), (200, &answer, initialized));
+    if with_stream {
+        let mut stream = exchange(first + 1, ("GET /mcp", &get, b""), (200, STREAM, b""));
+        stream.pop();
+        pieces.append(&mut stream);
+    }
+    pieces.extend(exchange(first + 2, ("POST /mcp", &post, CALL), (200, JSON, RESULT)));
+    pieces
+}
+
+#[test]
+fn a_session_in_use_is_followed_however_many_come_after_it() {
+    let mut pieces = session(1, "long", true);
+    let busy = [POST, &[("mcp-session-id", "busy")][..]].concat();
+    pieces.extend(session(4, "busy", false));
+    for number in 0..2_500 {
+        pieces.extend(session(10 + 4 * number, &format!("s{number}"), false));
+        if number % 500 == 0 {
+            pieces.extend(exchange(10 + 4 * number + 3, ("POST /mcp", &busy, CALL), (200, JSON, RESULT)));
+        }
+    }
+    let event = [b"data: ", RESULT, b"\n\n"].concat();
+    pieces.push(What::Http(2, HttpPart::ResponseBody, event));
+    let (reading, reads) = read(&pack(&pieces, &[]));
+    assert!(reads.iter().all(|read| read.refused.is_none()));
+    let known: Vec<_> = reading.conversations().collect();
+    let ids: Vec<_> = known.iter().take(2).map(|this| this.number.0).collect();
+    assert_eq!((known.len(), ids, known[1].n_calls), (1_000, vec![1, 2], 7));
+    // Those that are not followed any more were handed out, each once.
+    let forgotten: Vec<_> = reads.iter().flat_map(|read| &read.forgotten).collect();
+    let numbers: BTreeSet<_> = forgotten.iter().map(|this| this.number).collect();
+    assert_eq!((forgotten.len(), numbers.len()), (1_502, 1_502));
+    assert!(forgotten.iter().all(|this| (this.n_messages, this.n_calls, this.n_errors) == (4, 2, 0)));
+}
+
+#[test]
+fn a_session_that_had_to_be_forgotten_while_it_was_in_use_is_not_taken_for_refused() {
+    let mut pieces = Vec::new();
+    for number in 0..1_002 {
+        pieces.extend(session(1 + 3 * number, &format!("s{number}"), true));
+    }
+    let event = [b"data: ", RESULT, b"\n\n"].concat();
+    pieces.push(What::Http(2, HttpPart::ResponseBody, event));
+    let (_, reads) = read(&pack(&pieces, &[]));
+    assert!(reads.iter().all(|read| read.refused.is_none()));
+    let of_first: Vec<_> = reads.iter().flat_map(|read| &read.forgotten).filter(|this| this.number.0 == 1).collect();
+    let [before, after, ..] = &of_first[..] else { panic!("{of_first:?}") };
+    assert!(before.last_seq < after.last_seq);
+    let frames = reads.iter().filter_map(|read| read.frame.as_ref());
+    assert!(
+        frames.filter(|frame| frame.exchange == Some(2)).all(|frame| frame.conversation.map(|this| this.0) == Some(1))
+    );
 }
 
 #[test]

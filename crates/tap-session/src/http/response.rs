@@ -36,7 +36,12 @@ impl HttpFollower {
                 let session = self.sessions.get(number)?;
                 (session.path == exchange.path).then_some(number)
             };
-            exchange.session = exchange.session.or_else(known);
+            if exchange.session.is_none()
+                && let Some(number) = known()
+            {
+                exchange.session = Some(number);
+                self.sessions.opened_in(number);
+            }
         }
         let Some(number) = exchange.session else {
             return;
@@ -170,8 +175,12 @@ impl HttpFollower {
         }
         let uri: Arc<str> = resolved(&exchange.path, uri).into();
         let path = exchange.path.clone();
+        if let Some(session) = exchange.session.and_then(|number| self.sessions.get_mut(number)) {
+            session.n_open = session.n_open.saturating_sub(1);
+        }
         let number = self.sessions.begin(HttpSessionKind::Endpoint(uri), exchange.opened, path, true);
         exchange.session = Some(number);
+        self.sessions.opened_in(number);
         let Some(session) = self.sessions.get_mut(number) else {
             return;
         };
@@ -191,6 +200,7 @@ impl HttpFollower {
                 number
             });
             exchange.session = Some(number);
+            self.sessions.opened_in(number);
             exchange.scope = self.sessions.get(number).map_or(0, |session| scope_of(session, step.number));
         }
         let Some(number) = exchange.session else {

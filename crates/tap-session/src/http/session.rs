@@ -10,8 +10,12 @@ use crate::follow::Follower;
 use crate::row::At;
 use crate::state::{Phase, SessionState};
 
-/// Sessions that are followed at a time. Of more, those that are over are forgotten first, then the oldest.
+/// Sessions that are followed at a time. Of more, those in which no exchange is open are forgotten first: of them those that
+/// are over, then the one that was used the longest ago.
 pub const HTTP_SESSIONS: usize = 1_000;
+
+/// Sessions that were forgotten which are kept for whoever asks.
+const FORGOTTEN: usize = 100;
 
 /// Connections of which it is remembered what passed on them.
 const CONNECTIONS: usize = 10_000;
@@ -51,6 +55,8 @@ pub struct HttpSession {
     pub(super) get_not_found: Option<At>,
     /// Exchanges of it that have not ended.
     pub(super) n_open: u64,
+    /// The number of the newest of what was seen of it.
+    pub(super) used: u64,
     /// The path that its messages are posted to.
     pub(super) path: Arc<str>,
     /// Whether a message of it was accepted. A session that was refused is forgotten.
@@ -89,6 +95,12 @@ impl HttpSession {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.ended.is_some() || self.gone.is_some()
+    }
+
+    /// Whether an exchange of it has not ended.
+    #[must_use]
+    pub fn has_open(&self) -> bool {
+        self.n_open > 0
     }
 
     /// Whether it is of the modern era.
@@ -130,6 +142,8 @@ pub(super) struct Sessions {
     /// Those without an id, the newest last.
     unassigned: Vector<u64>,
     modern: Option<u64>,
+    /// What was forgotten since somebody asked.
+    forgotten: Vector<(u64, Arc<HttpSession>)>,
 }
 
 impl Sessions {
@@ -181,6 +195,7 @@ impl Sessions {
             gone: None,
             get_not_found: None,
             n_open: 0,
+            used: began.seq,
             path,
             authorized: None,
             // Without id and beginning it stands for all clients who were there before the recording.
@@ -194,10 +209,29 @@ impl Sessions {
     }
 
     fn forget_one(&mut self) {
-        let over = self.all.iter().find(|(_, session)| session.ended.is_some() || session.gone.is_some());
-        let oldest = || self.all.keys().find(|number| Some(**number) != self.modern).copied();
-        if let Some(number) = over.map(|(number, _)| *number).or_else(oldest) {
+        let others = self.all.iter().filter(|(number, _)| Some(**number) != self.modern);
+        let least = others.min_by_key(|(_, session)| (session.has_open(), !session.is_over(), session.used));
+        if let Some(number) = least.map(|(number, _)| *number) {
             self.forget(number);
+        }
+    }
+
+    /// What was forgotten since this was asked last. Who does not ask is not told of all.
+    pub(super) fn take_forgotten(&mut self) -> Vector<(u64, Arc<HttpSession>)> {
+        std::mem::take(&mut self.forgotten)
+    }
+
+    /// One more exchange of a session is open.
+    pub(super) fn opened_in(&mut self, number: u64) {
+        if let Some(session) = self.get_mut(number) {
+            session.n_open += 1;
+        }
+    }
+
+    /// Something more was seen of a session.
+    pub(super) fn used(&mut self, number: u64, seq: u64) {
+        if let Some(session) = self.get_mut(number) {
+            session.used = seq;
         }
     }
 
@@ -216,6 +250,10 @@ impl Sessions {
             index.remove(key);
         }
         self.unassigned.retain(|other| *other != number);
+        if FORGOTTEN <= self.forgotten.len() {
+            self.forgotten.pop_front();
+        }
+        self.forgotten.push_back((number, session));
     }
 
     /// A session that was begun is one: the server has accepted a message of it, and perhaps given it an id.

@@ -59,17 +59,24 @@ impl Counts {
         let is_of_no_concern = read.exchange.as_ref().is_some_and(|exchange| {
             exchange.conversation.is_none() && exchange.status.is_some_and(|status| status < 500)
         });
+        self.n_errors += read.n_broken_off;
         for event in &read.events {
             match event {
                 Event::Row(row) => {
                     self.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
                     self.event(event);
                 }
-                Event::Answered { .. } if is_of_no_concern => {}
+                // A request of JSON-RPC that was refused is one that failed, whether or not a session came of it.
+                Event::Answered { error_code, .. } if is_of_no_concern && !is_of_message(error_code.as_deref()) => {}
                 Event::Answered { .. } => self.event(event),
             }
         }
     }
+}
+
+/// Whether an answer that is a status of HTTP is one to a message, and not to an exchange without one.
+fn is_of_message(error_code: Option<&str>) -> bool {
+    error_code.is_some_and(|code| code.starts_with("HTTP "))
 }
 
 /// A row of `message`.
@@ -98,6 +105,8 @@ pub(super) struct Rows {
     /// Exchanges of which earlier rows may say something else.
     moved: BTreeSet<u64>,
     refused: Vec<HttpSessionNumber>,
+    /// Sessions of MCP that are not followed any more, as they were at last.
+    pub(super) forgotten: Vec<Conversation>,
 }
 
 impl Rows {
@@ -112,7 +121,8 @@ impl Rows {
     }
 
     pub(super) fn take_read(&mut self, read: Read) {
-        let Read { frame, events, exchange, refused, .. } = read;
+        let Read { frame, events, exchange, refused, mut forgotten, .. } = read;
+        self.forgotten.append(&mut forgotten);
         if let Some(exchange) = exchange {
             let said = self.said.insert(exchange.number, exchange.conversation);
             // The first rows of an exchange come with what is known of it; of an earlier step it is not known what they say.

@@ -333,6 +333,9 @@ fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failur
         ended: state.ended,
         incomplete: match (state.totals.lost_bytes, state.whole) {
             (0, true) => None,
+            (0, false) if state.gap_at.is_some() => {
+                Some("some of it could not be decoded: rules that need all of it were not judged behind that".into())
+            }
             (0, false) => Some("its beginning is missing: rules that need it were not judged".into()),
             (lost, _) => {
                 Some(format!("{lost} bytes were not recorded: rules that need all of it were not judged behind that"))
