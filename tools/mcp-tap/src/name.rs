@@ -45,7 +45,6 @@ pub(crate) fn name_of(program: &OsStr, arguments: &[OsString]) -> String {
 /// A short name from a URL's host and port: `mcp.example.com` is `example`, `127.0.0.1:3000` is `localhost-3000`.
 ///
 /// Many servers are at one address, so its port stands in the name. It has no character that a reference gives a meaning.
-#[cfg_attr(not(test), expect(dead_code, reason = "the proxy still has its own"))]
 pub(crate) fn name_of_host(authority: &Authority) -> String {
     let host = authority.host().trim_end_matches('.').to_ascii_lowercase();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();

@@ -13,8 +13,9 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Global, Proxy};
-use crate::command::proxy::{name_of, not_trusted, upstream_options};
+use crate::command::proxy::{not_trusted, upstream_options};
 use crate::failure::{COULD_NOT, Failure};
+use crate::name::name_of_host;
 use crate::paths::authority_folder;
 use crate::recording::{Recording, copies, say, session_start};
 
@@ -191,9 +192,10 @@ impl Sessions for Prepared {
             return say(&format!("too many MCP servers at once: {origin} is not recorded"));
         };
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        // What is no authority has been no address of a server either.
+        let named = || host.parse().map_or_else(|_| "server".into(), |authority| name_of_host(&authority));
         let copies = exchanges.copies();
-        let name = self.0.name.clone().unwrap_or_else(|| name_of(host));
+        let name = self.0.name.clone().unwrap_or_else(named);
         let start = session_start(copies.clock(), Transport::Http, name, vec![origin.into()]);
         let recording = Recording::begin(self.0.database.clone(), start, copies.clone());
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push((recording, exchanges.clone()));

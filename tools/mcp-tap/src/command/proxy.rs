@@ -20,6 +20,7 @@ use crate::arguments::{Global, Proxy};
 use crate::command::forward::local_authority;
 use crate::credentials::additions;
 use crate::failure::Failure;
+use crate::name::name_of_host;
 use crate::recording::{Recording, copies, say, session_start};
 
 /// How long it may take to find out whether a server's name leads to ourselves.
@@ -33,7 +34,7 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let server = Server::read(url)?;
     let additions = additions(&proxy.credentials)?;
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
-    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
+    let name = proxy.name.clone().unwrap_or_else(|| name_of_host(&server.authority));
     if proxy.stdio {
         let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
         let (url, additions) = server.for_client(url, additions)?;
@@ -257,17 +258,6 @@ fn address(listener: &Listener, url: &Uri, shown: &str) -> String {
     format!("http://{}, with the path and query of your server's URL,", listener.address())
 }
 
-/// A short name from a host: `mcp.example.com` is `example`.
-pub(super) fn name_of(host: &str) -> String {
-    let parts: Vec<&str> = host.split('.').collect();
-    let is_address = host.parse::<std::net::IpAddr>().is_ok() || host.starts_with('[');
-    match parts.as_slice() {
-        _ if is_address => "server".into(),
-        [.., name, _] => (*name).into(),
-        _ => host.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,15 +291,6 @@ mod tests {
             ("http://example.com/mcp", 443, ["https://example.com:80", "https://example.com"]),
         ] {
             assert_eq!(Server::read(&url.parse().unwrap()).unwrap().own_origins(own_port), expected, "{url}");
-        }
-    }
-
-    #[test]
-    fn a_name_is_made_from_the_host() {
-        for (host, name) in
-            [("mcp.example.com", "example"), ("localhost", "localhost"), ("127.0.0.1", "server"), ("[::1]", "server")]
-        {
-            assert_eq!(name_of(host), name);
         }
     }
 }
