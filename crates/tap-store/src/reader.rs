@@ -65,7 +65,7 @@ pub struct Digest {
     pub n_errors: u64,
     /// Bytes of all frames.
     pub n_bytes: u64,
-    /// The clock of the newest that was recorded, nanoseconds since the session opened.
+    /// The clock of the newest that was recorded, nanoseconds since the session opened; of one that is over, when it ended.
     pub newest_at_ns: u64,
     /// Who talked; over HTTP, where there may be many, who came last.
     pub identity: Identity,
@@ -205,7 +205,9 @@ impl Store {
                 "SELECT session.id, uuid, name, transport, command, folder, environment, recorded_by, tap_pid, server_pid,
                         opened_unix_ns, closed_at_ns, end_reason, end_code, end_text, lost_bytes,
                         n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision,
-                        newest.at_ns AS newest_at_ns, newest.pieces AS newest_pieces
+                        coalesce(closed_at_ns, newest.at_ns) AS newest_at_ns,
+                        CASE WHEN closed_at_ns IS NULL THEN newest.pieces END AS newest_pieces,
+                        CASE WHEN closed_at_ns IS NULL THEN newest.bytes END AS newest_bytes
                  FROM session LEFT JOIN digest ON digest.session = session.id
                  LEFT JOIN segment AS newest ON newest.session = session.id AND newest.number =
                      (SELECT max(number) FROM segment WHERE segment.session = session.id)

@@ -213,8 +213,11 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
     };
     let closed_at_ns: Option<i64> = row.get("closed_at_ns")?;
     let lost_bytes = number("lost_bytes")?;
-    let pieces: Vec<u8> = row.get::<_, Option<Vec<u8>>>("newest_pieces")?.unwrap_or_default();
-    let newest_at_ns = tap_frame::newest_ns(number("newest_at_ns")?, &pieces);
+    // A segment may hold much of a session that is slow, and its clock is that of its first piece.
+    let blob = |name| -> rusqlite::Result<Vec<u8>> { Ok(row.get::<_, Option<Vec<u8>>>(name)?.unwrap_or_default()) };
+    let segment_at_ns = number("newest_at_ns")?;
+    let newest = Segment::from_stored(0, segment_at_ns, blob("newest_pieces")?, blob("newest_bytes")?);
+    let newest_at_ns = newest.iter().map_while(Result::ok).last().map_or(segment_at_ns, |piece| piece.at_ns());
     Ok(Session {
         id: SessionId(id),
         start: SessionStart {

@@ -185,3 +185,44 @@ fn damage_in_one_segment_is_told_and_what_is_before_it_is_read() {
     assert!(matches!(read, Err(StoreError::Damaged { number: 1, .. })));
     assert_eq!(store.frame(id, 2).unwrap().unwrap().origin, Origin::Wire);
 }
+
+#[test]
+fn a_call_that_was_refused_outside_of_any_session_counts_as_one_that_failed() {
+    let json: &[(&str, &str)] = &[("content-type", "application/json")];
+    let call = br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#;
+    let mut pieces = exchange(1, ("POST /mcp", json, call), (401, &[], b""));
+    pieces.extend(exchange(2, ("POST /mcp", json, call), (404, &[], b"no")));
+    pieces.extend(exchange(3, ("GET /favicon.ico", &[], b""), (404, &[], b"")));
+    pieces.extend(exchange(
+        4,
+        ("POST /mcp", json, call),
+        (200, json, br#"{"jsonrpc":"2.0","id":2,"error":{"code":1}}"#),
+    ));
+    let mut cut = exchange(5, ("POST /mcp", json, call), (200, json, b"{"));
+    *cut.last_mut().unwrap() = What::Http(5, HttpPart::End, vec![tap_frame::HttpEnd::ByServer.code()]);
+    pieces.extend(cut);
+    let (store, id) = http_stored(&pack(&pieces, &[]));
+    let session = store.sessions().unwrap().remove(0);
+    let inside: u64 = store.conversations(id).unwrap().iter().map(|conversation| conversation.n_errors).sum();
+    assert_eq!((session.digest.n_calls, session.digest.n_errors, inside), (4, 4, 2));
+    // The clock is that of the newest piece, and not of the segment's first.
+    assert_eq!(session.digest.newest_at_ns, (pieces.len() as u64 - 1) * 1_000);
+}
+
+#[test]
+fn which_sessions_there_were_does_not_depend_on_how_much_is_read_at_a_time() {
+    let json: &[(&str, &str)] = &[("content-type", "application/json")];
+    let mut pieces = Vec::new();
+    for number in 0..1_500u64 {
+        let id = format!("s{number}");
+        let initialize = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
+        let result = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}"#;
+        let fields = [json, &[("mcp-session-id", &*id)]].concat();
+        pieces.extend(exchange(number + 1, ("POST /mcp", json, initialize), (200, &fields, result)));
+    }
+    for borders in [Vec::new(), (1..100).map(|border| border * 100).collect()] {
+        let (store, id) = http_stored(&pack(&pieces, &borders));
+        let found = store.conversations(id).unwrap();
+        assert_eq!((found.len(), found.iter().map(|this| this.n_messages).sum::<u64>()), (1_500, 3_000));
+    }
+}

@@ -58,7 +58,7 @@ session files server --flag live=false end=Some(SessionEnd { at_ns: 12000000, re
 /// lands, and never again.
 #[test]
 fn the_database_of_version_1_is_made_on_demand() {
-    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() {
+    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() || SCHEMA_VERSION != 1 {
         return;
     }
     let folder = TempDir::new().unwrap();
@@ -74,8 +74,72 @@ fn the_database_of_version_1_is_made_on_demand() {
     std::fs::copy(&path, frozen()).unwrap();
 }
 
+/// What the session over HTTP in `tests/data/v2.db` holds.
+fn v2_segments() -> Vec<tap_frame::Segment> {
+    let json: &[(&str, &str)] = &[("content-type", "application/json")];
+    let with_id = [json, &[("mcp-session-id", "redacted-1")]].concat();
+    let stream = [("content-type", "text/event-stream"), ("content-encoding", "gzip")];
+    let initialize = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"host","version":"1"}}}"#;
+    let initialized = br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"files","version":"2"}}}"#;
+    let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read"}}"#;
+    let events = crate::http_traffic::gzip(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n");
+    let exchange = crate::http_traffic::exchange;
+    let mut pieces = exchange(1, ("POST /mcp", json, initialize), (200, &with_id, initialized));
+    pieces.extend(exchange(2, ("POST /mcp", &with_id, call), (200, &stream, &events)));
+    pieces.push(crate::http_traffic::What::Stderr(b"ready\n".to_vec()));
+    pieces.extend(exchange(3, ("GET /favicon.ico", &[], b""), (404, &[("content-type", "text/html")], b"<html>")));
+    pieces.push(crate::http_traffic::What::Gap(4, tap_frame::HttpPart::Request, 70));
+    crate::http_traffic::pack(&pieces, &[9])
+}
+
+/// What a reader is told about it.
+const V2_TOLD: &str = r#"
+"#;
+
+/// Makes `tests/data/v2.db` when it is asked to, as with version 1.
+#[test]
+fn the_database_of_version_2_is_made_on_demand() {
+    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() || SCHEMA_VERSION != 2 {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("v2.db");
+    let start = crate::traffic::http_start("remote", Some(1));
+    let mut recorder = Recorder::new(path.clone(), start, Box::new(|told| panic!("{told}")));
+    for segment in v2_segments() {
+        recorder.record(vec![segment]);
+    }
+    recorder.finish(SessionEnd { at_ns: 12_000_000, reason: Some(EndReason::Stopped), lost_bytes: 70 });
+    let connection = open_for_writing(&path, Duration::ZERO).unwrap();
+    checkpoint(&connection, "TRUNCATE").unwrap();
+    drop(connection);
+    std::fs::copy(&path, frozen_of(2)).unwrap();
+}
+
+fn frozen_of(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
+}
+
 fn frozen() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/v1.db")
+    frozen_of(1)
+}
+
+#[test]
+fn a_database_of_version_2_is_read_also_without_its_derived_tables() {
+    for change in ["", "DROP TABLE derived_version;", "UPDATE digest SET position = 'nonsense', finished = 0;"] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("recordings.db");
+        std::fs::copy(frozen_of(2), &path).unwrap();
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(told(&store).trim(), V2_TOLD.trim(), "{change}");
+        let id = store.sessions().unwrap()[0].id;
+        let conversations = store.conversations(id).unwrap();
+        let [one] = &conversations[..] else { panic!("{conversations:?}") };
+        assert_eq!((one.number.0, one.n_messages, one.n_calls, one.n_errors), (1, 4, 2, 0));
+        let statuses = store.exchanges(id, 1, 9).unwrap().into_iter().map(|exchange| exchange.status);
+        assert_eq!(statuses.collect::<Vec<_>>(), [Some(200), Some(200), Some(404)]);
+    }
 }
 
 /// A copy of the frozen database, after `change`.
