@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn what_a_server_takes_decides_how_many_share_a_lane() {
         let server = Authority::from_static("a.example");
-        let settings: [(&dyn Fn(&Streams), usize); 5] = [
+        type Setting<'a> = &'a dyn Fn(&Streams);
+        let settings: [(Setting<'_>, usize); 5] = [
             (&|_| (), STREAMS_AT_FIRST as usize),
             (&|streams| streams.takes(&server, 3), 3),
             (&|streams| streams.takes(&server, 0), 1),
