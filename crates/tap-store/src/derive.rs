@@ -4,6 +4,7 @@
 //! and writes where this one stands. So it does not matter who does it, when, or how often he is killed.
 
 mod rows;
+mod unwritten;
 mod works;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +21,7 @@ use crate::stored::segment_from;
 use crate::writer::{Transport, signed, unsigned};
 
 use rows::{Counts, Rows};
+use unwritten::Unwritten;
 use works::Works;
 
 /// Counts the changes of `derived.sql` and of the code that fills it.
@@ -118,30 +120,6 @@ pub(crate) struct Deriver {
     /// How many segments were read, whatever for.
     #[cfg(test)]
     n_read: u64,
-}
-
-/// What was read of a segment, or of some segments of stdio, and of the end of the recording.
-#[derive(Default)]
-struct Unwritten {
-    /// The number of its first segment.
-    from: u64,
-    n_bytes: u64,
-    rows: Rows,
-    counts: Counts,
-    /// It is the end.
-    is_end: bool,
-}
-
-impl std::fmt::Debug for Unwritten {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { from, n_bytes, is_end, .. } = self;
-        formatter
-            .debug_struct("Unwritten")
-            .field("from", from)
-            .field("n_bytes", n_bytes)
-            .field("is_end", is_end)
-            .finish()
-    }
 }
 
 /// What a step came to.

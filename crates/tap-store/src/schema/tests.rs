@@ -94,6 +94,16 @@ fn v2_segments() -> Vec<tap_frame::Segment> {
 
 /// What a reader is told about it.
 const V2_TOLD: &str = r#"
+session remote server --flag live=false end=Some(SessionEnd { at_ns: 12000000, reason: Some(Stopped), lost_bytes: 70 })
+  8 frames, 4 messages, 2 calls, 0 errors, 360 bytes, Identity { client: Some("host 1"), server: Some("files 2"), revision: Some("2025-06-18") }
+  1.0 2000 request id=0 initialize Ok with 2.0 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"clientInfo\":{\"name\":\"host\",\"version\":\"1\"}}}" Newline
+  2.0 6000 result id=0 initialize Ok with 1.0 "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\",\"serverInfo\":{\"name\":\"files\",\"version\":\"2\"}}}" Newline
+  3.0 9000 request id=1 tools/call (read) Ok with 4.0 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"read\"}}" Newline
+  4.0 12000 result id=1 tools/call (read) Ok with 3.0 "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}" Newline
+  5.0 14000 stderr "ready\n" Newline
+  6.0 16000 exchange GET (/favicon.ico) Error code=404 with 6.0 "" Newline
+  7.0 20000 body "<html>" Newline
+  8.0 21000 gap lost=70 Gap
 "#;
 
 /// Makes `tests/data/v2.db` when it is asked to, as with version 1.

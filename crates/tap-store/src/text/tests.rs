@@ -416,3 +416,26 @@ fn a_part_of_a_recording_over_http_keeps_what_its_frames_need() {
         assert_eq!(found.join(", "), kept, "{range:?} of {id:?}");
     }
 }
+
+#[test]
+fn what_is_exported_while_it_runs_is_not_taken_for_the_recording_of_a_tap_that_was_killed() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("recordings.db");
+    let start = start("a", Some(std::process::id()));
+    let mut recorder = crate::Recorder::new(path.clone(), start, Box::new(|told| panic!("{told}")));
+    recorder.record(segments("-> {\"id\":1,\"method\":\"ping\"}\n-> {\"id\":2,\"method\":\"ping\"}"));
+    let store = Store::open(&path).unwrap();
+    let exported = |store: &Store| {
+        let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
+        export(store, &session, &(0..=u64::MAX), 1, &mut out, Path::new("out")).unwrap();
+        (session, out)
+    };
+    let (session, text) = exported(&store);
+    assert!(session.live);
+    let other = Store::in_memory().unwrap();
+    import(&other, &text[..], Path::new("in"), "0123").unwrap();
+    let end = Some(SessionEnd { at_ns: 2_000_000, reason: None, lost_bytes: 0 });
+    assert_eq!(other.sessions().unwrap()[0].end, end);
+    recorder.finish(SessionEnd { at_ns: 9, reason: None, lost_bytes: 0 });
+    assert!(!exported(&store).0.live);
+}
