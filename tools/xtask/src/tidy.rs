@@ -40,6 +40,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
+    ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
