@@ -1,6 +1,7 @@
 //! End-to-end tests: the real program between real processes, with real databases.
 //!
-//! One binary, one module a subject. `support.rs` has what all of them use.
+//! One binary, one module a subject. `support.rs` has what all of them use, and `peers.rs` the
+//! programs of others.
 
 #![expect(
     clippy::expect_used,
@@ -10,11 +11,15 @@
     reason = "in a test a panic is the report, and a line on stderr tells what was skipped"
 )]
 
+mod peers;
 mod support;
 
 mod cases;
 mod commands;
 mod faults;
+mod http;
+mod http_forward;
+mod http_peers;
 mod judging;
 mod recording;
 mod relay;

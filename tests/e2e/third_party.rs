@@ -4,13 +4,12 @@
 //! a tap between two witnesses, where the recording must hold the bytes that they saw. `tests/peers` has the programs.
 
 mod conversation;
-mod peers;
 
 use std::fs;
 
 use serde_json::json;
 
-use crate::support::Scratch;
+use crate::{peers, support::Scratch};
 use conversation::{Conversation, check};
 
 #[test]

@@ -3,8 +3,19 @@
 //! May know: segments, event streams, sessions. Must not know: sockets, files, clocks, SQLite. Bodies are decoded and event
 //! streams cut here, and nowhere else, for whoever lists, shows or judges what passed.
 //!
-//! Start reading at [`Exchange`] (what is known of one).
+//! Start reading at [`HttpReading`] (segments to [`Read`]s), then [`Exchange`] (what is known of one) and `core.rs` (what
+//! becomes of a frame).
 
+mod coding;
+mod conversation;
+mod core;
+mod events;
 mod exchange;
+mod fetch;
+mod open;
+mod reading;
 
-pub use exchange::{Exchange, Fields, Head, Read, ReadFrame, Source};
+pub use coding::BODY_LIMIT_BYTES;
+pub use exchange::{Conversation, Exchange, Head, Read, ReadFrame, Source};
+pub use fetch::frame_bytes;
+pub use reading::HttpReading;

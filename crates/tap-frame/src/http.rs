@@ -95,6 +95,18 @@ impl<'a> HttpHead<'a> {
         Some(Self { first_line: std::str::from_utf8(first_line).ok()?, fields: fields.get(1..).unwrap_or_default() })
     }
 
+    /// The fields alone, without a first line.
+    #[must_use]
+    pub fn of_fields(fields: &'a [u8]) -> Self {
+        Self { first_line: "", fields }
+    }
+
+    /// The text of the fields.
+    #[must_use]
+    pub fn fields_text(self) -> &'a [u8] {
+        self.fields
+    }
+
     /// The fields in the order in which they came: names as they were written, and values. What is no field is left out.
     pub fn fields(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.fields.split(|byte| *byte == b'\n').filter_map(|line| {

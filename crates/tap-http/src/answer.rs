@@ -13,12 +13,7 @@ const MCP_TAP_ERROR: HeaderName = HeaderName::from_static("mcp-tap-error");
 ///
 /// The code is that of an internal error: none of MCP's says that somebody between the two could not go on.
 pub(crate) fn answer(status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> Response<Body> {
-    let mut body = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-    body.extend_from_slice(raw_id.unwrap_or(b"null"));
-    body.extend_from_slice(br#","error":{"code":-32603,"message":""#);
-    body.extend_from_slice(escaped(&format!("mcp-tap: {cause}")).as_bytes());
-    body.extend_from_slice(br#""}}"#);
-    let mut response = Response::new(full(Bytes::from(body)));
+    let mut response = Response::new(full(Bytes::from(error_body(raw_id, cause))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
@@ -26,6 +21,16 @@ pub(crate) fn answer(status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> 
         response.headers_mut().insert(MCP_TAP_ERROR, value);
     }
     response
+}
+
+/// The body of such an answer.
+pub(crate) fn error_body(raw_id: Option<&[u8]>, cause: &str) -> Vec<u8> {
+    let mut body = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    body.extend_from_slice(raw_id.unwrap_or(b"null"));
+    body.extend_from_slice(br#","error":{"code":-32603,"message":""#);
+    body.extend_from_slice(escaped(&format!("mcp-tap: {cause}")).as_bytes());
+    body.extend_from_slice(br#""}}"#);
+    body
 }
 
 fn escaped(text: &str) -> String {

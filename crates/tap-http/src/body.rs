@@ -44,16 +44,40 @@ pub(crate) enum Which {
 pub(crate) struct Copied<B> {
     inner: B,
     which: Which,
-    exchange: Arc<Exchange>,
+    /// `None` where nothing is recorded.
+    exchange: Option<Arc<Exchange>>,
     over: bool,
+    /// Why it broke off, while what came before is on its way.
+    broken: Option<BodyError>,
+    on_whole: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl<B: HttpBody> Copied<B> {
     pub(crate) fn new(inner: B, which: Which, exchange: Arc<Exchange>) -> Self {
-        let mut copied = Self { inner, which, exchange, over: false };
+        Self::perhaps(inner, which, Some(exchange))
+    }
+
+    /// The same where it may be that nothing is recorded.
+    pub(crate) fn perhaps(inner: B, which: Which, exchange: Option<Arc<Exchange>>) -> Self {
+        let mut copied = Self { inner, which, exchange, over: false, broken: None, on_whole: None };
         // Such a body is never polled.
         copied.note_end();
         copied
+    }
+
+    /// Leaves no copies from here on.
+    pub(crate) fn forget(&mut self) {
+        self.exchange = None;
+    }
+
+    /// Has `on_whole` called when all of the body was read.
+    pub(crate) fn on_whole(mut self, on_whole: impl FnOnce() + Send + 'static) -> Self {
+        if self.over {
+            on_whole();
+        } else {
+            self.on_whole = Some(Box::new(on_whole));
+        }
+        self
     }
 
     fn note_end(&mut self) {
@@ -64,11 +88,13 @@ impl<B: HttpBody> Copied<B> {
 
     fn end(&mut self, end: HttpEnd) {
         if !std::mem::replace(&mut self.over, true) {
+            if let (HttpEnd::Whole, Some(on_whole)) = (end, self.on_whole.take()) {
+                on_whole();
+            }
+            let Some(exchange) = &self.exchange else { return };
             match (self.which, end) {
-                (Which::Request, HttpEnd::Whole) => self.exchange.request_end(),
-                // Whether it could not be read or not be sent is for the answer to say.
-                (Which::Request, _) => {}
-                (Which::Response, end) => self.exchange.end(end),
+                (Which::Request, HttpEnd::Whole) => exchange.request_end(),
+                (_, end) => exchange.end(end),
             }
         }
     }
@@ -82,22 +108,35 @@ where
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let this = self.get_mut();
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        if let Some(error) = this.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         let polled = match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
             Some(Ok(frame)) => {
-                if let Some(bytes) = frame.data_ref() {
+                if let (Some(bytes), Some(exchange)) = (frame.data_ref(), &this.exchange) {
                     match this.which {
-                        Which::Request => this.exchange.request_body(bytes),
-                        Which::Response => this.exchange.response_body(bytes),
+                        Which::Request => exchange.request_body(bytes),
+                        Which::Response => exchange.response_body(bytes),
                     }
                 }
                 this.note_end();
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
-                this.end(HttpEnd::ByServer);
-                Some(Err(error.into()))
+                match this.which {
+                    Which::Request => this.end(HttpEnd::ByClient),
+                    Which::Response => this.end(HttpEnd::ByServer),
+                }
+                // Told at once, hyper would close the connection with the chunks before this one still in its buffer. Asked
+                // a second time it has written them, as far as the client takes them.
+                this.broken = Some(error.into());
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
             None => {
                 this.end(HttpEnd::Whole);
@@ -108,10 +147,18 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.broken.is_none() && self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+impl<B> Drop for Copied<B> {
+    fn drop(&mut self) {
+        if let (Which::Response, false, Some(exchange)) = (self.which, self.over, &self.exchange) {
+            exchange.end(HttpEnd::ByClient);
+        }
     }
 }

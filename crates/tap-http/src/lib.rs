@@ -5,22 +5,37 @@
 //!
 //! Start reading at [`Reverse`] (one exchange from end to end), then [`Recording`] (what of it is kept, and what never).
 
+mod additions;
 mod answer;
+mod authority;
 mod body;
+mod endpoint;
+mod exchange;
+mod first_event;
+mod forward;
 mod guard;
 mod headers;
 mod keep;
 mod listen;
+mod origins;
 mod record;
 mod reverse;
+mod route;
 mod serve;
+mod tunnel;
+mod upload;
 mod upstream;
+mod wire;
 
+pub use additions::{Additions, NotAllowed};
+pub use authority::{AuthorityError, LocalAuthority};
 pub use body::{Body, BodyError, empty, full};
-pub use guard::Guard;
+pub use forward::{Forward, Hosts, Told, forward};
+pub use guard::{Guard, Refused};
 pub use keep::Keeper;
 pub use listen::{ListenError, Listener};
+pub use origins::Sessions;
 pub use record::{Exchange, Recording};
-pub use reverse::Reverse;
-pub use serve::{Handle, serve};
-pub use upstream::{Upstream, UpstreamError, UpstreamOptions};
+pub use reverse::{Notices, Reverse};
+pub use serve::{Handle, ServeOptions, serve};
+pub use upstream::{HEADER_LIMIT_BYTES, SMALLEST_HEADER_LIMIT_BYTES, Upstream, UpstreamError, UpstreamOptions};

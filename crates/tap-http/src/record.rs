@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::ACCEPT;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, Version, request, response};
 use tap_frame::{HttpEnd, HttpHead, HttpPart};
 use tap_relay::Copies;
@@ -26,21 +26,40 @@ pub struct Recording {
     n_exchanges: AtomicU64,
     /// Paths at which there is MCP whatever the headers say.
     paths: Mutex<HashSet<String>>,
+    /// Targets that a server named in the open, with their queries.
+    endpoints: Mutex<HashSet<String>>,
+    is_stopped: AtomicBool,
 }
 
 impl Recording {
     /// Records into `copies`, from exchange 1 on.
     #[must_use]
     pub fn new(copies: Arc<Copies>, keeper: Keeper) -> Self {
-        Self { copies, keeper, n_exchanges: AtomicU64::new(0), paths: Mutex::default() }
+        Self {
+            copies,
+            keeper,
+            n_exchanges: AtomicU64::new(0),
+            paths: Mutex::default(),
+            endpoints: Mutex::default(),
+            is_stopped: AtomicBool::new(false),
+        }
     }
 
-    /// Says that what is sent to this path is MCP: the path of a server's URL, or one that its `endpoint` event named.
+    /// Says that what is sent to this path is MCP, such as the path of a server's URL.
     pub fn is_mcp_at(&self, path: &str) {
-        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-        if paths.len() < PATHS {
-            paths.insert(path.into());
-        }
+        remember(&self.paths, path);
+    }
+
+    /// Says that an `endpoint` event named this path and query. It is kept as it is then: the event is recorded anyway, and
+    /// tells which stream the answers to what is posted there come on.
+    pub fn is_endpoint_at(&self, target: &str) {
+        self.is_mcp_at(target.split('?').next().unwrap_or_default());
+        remember(&self.endpoints, target);
+    }
+
+    /// Says that the recording ends. What goes on then has no end in it, for nobody knows how it would have ended.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
     }
 
     /// Begins to record an exchange. `connection` tells clients apart: requests on one connection come from one client.
@@ -49,25 +68,77 @@ impl Recording {
         let number = self.n_exchanges.fetch_add(1, Ordering::Relaxed) + 1;
         let exchange =
             Exchange { recording: self.clone(), number, is_mcp: self.is_mcp(head), over: AtomicBool::new(false) };
-        let target = self.keeper.target(&head.uri, exchange.is_mcp && self.is_endpoint(head.uri.path()));
+        let named = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        let target = if contains(&self.endpoints, named) { named.to_owned() } else { self.keeper.target(&head.uri) };
         let first_line = format!("{connection} {} {target} {:?}", head.method, head.version);
         exchange.head(HttpPart::Request, &first_line, &head.headers);
         Arc::new(exchange)
     }
 
-    fn is_endpoint(&self, path: &str) -> bool {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+    /// Where the copies go.
+    #[must_use]
+    pub fn copies(&self) -> &Arc<Copies> {
+        &self.copies
+    }
+
+    /// Whether what is sent to this path is known to be MCP.
+    pub(crate) fn is_known(&self, path: &str) -> bool {
+        contains(&self.paths, path)
     }
 
     fn is_mcp(&self, head: &request::Parts) -> bool {
-        let is_stream = |value: &http::HeaderValue| {
-            value.as_bytes().windows(EVENT_STREAM.len()).any(|window| window.eq_ignore_ascii_case(EVENT_STREAM))
-        };
-        head.headers.keys().any(|name| name.as_str().starts_with("mcp-"))
-            || head.headers.get_all(ACCEPT).iter().any(is_stream)
-            || self.is_endpoint(head.uri.path())
+        contains(&self.paths, head.uri.path()) || looks_like_mcp(head)
     }
 }
+
+fn remember(set: &Mutex<HashSet<String>>, text: &str) {
+    let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
+    if set.len() < PATHS {
+        set.insert(text.into());
+    }
+}
+
+fn contains(set: &Mutex<HashSet<String>>, text: &str) -> bool {
+    set.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+}
+
+/// Whether a request at a path that nobody named is MCP: it has a field of MCP's or takes event streams. Clients send such
+/// fields to OAuth's endpoints too, so what may be one of those is not MCP.
+pub(crate) fn looks_like_mcp(head: &request::Parts) -> bool {
+    let is_form = head.headers.get(CONTENT_TYPE).is_some_and(|value| holds(value, FORM));
+    let last = head.uri.path().rsplit('/').next().unwrap_or_default();
+    if is_form || head.uri.path().starts_with("/.well-known/") || OAUTH.contains(&last.to_ascii_lowercase().as_str()) {
+        return false;
+    }
+    head.headers.keys().any(|name| name.as_str().starts_with("mcp-"))
+        || head.headers.get_all(ACCEPT).iter().any(|value| holds(value, EVENT_STREAM))
+}
+
+fn holds(value: &http::HeaderValue, word: &[u8]) -> bool {
+    value.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+}
+
+/// What the paths of OAuth's endpoints end in, as a rule (MCP 2025-03-26, Authorization, Fallbacks; RFC 7009, 7591, 7662,
+/// 8628, 9126).
+const OAUTH: &[&str] = &[
+    "access_token",
+    "authorize",
+    "callback",
+    "device_authorization",
+    "introspect",
+    "introspection",
+    "login",
+    "oauth",
+    "par",
+    "register",
+    "registration",
+    "revocation",
+    "revoke",
+    "token",
+    "userinfo",
+];
+
+const FORM: &[u8] = b"application/x-www-form-urlencoded";
 
 const EVENT_STREAM: &[u8] = b"text/event-stream";
 
@@ -136,7 +207,7 @@ impl Exchange {
 
     /// The exchange is over. Only the first end counts.
     pub fn end(&self, end: HttpEnd) {
-        if !self.over.swap(true, Ordering::Relaxed) {
+        if !self.over.swap(true, Ordering::Relaxed) && !self.recording.is_stopped.load(Ordering::Relaxed) {
             self.offer(HttpPart::End, &[end.code()]);
         }
     }

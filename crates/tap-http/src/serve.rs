@@ -13,13 +13,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
 
 use crate::body::Body;
 use crate::listen::Listener;
+use crate::route::KEEP_ALIVE;
+use crate::upstream::{HEADER_LIMIT_BYTES, MAX_FIELDS, SMALLEST_HEADER_LIMIT_BYTES};
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
-const LAST_EXCHANGES: Duration = Duration::from_millis(200);
+pub(crate) const LAST_EXCHANGES: Duration = Duration::from_millis(100);
 
 /// After a failure to take a connection (too many files are open) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -35,12 +39,51 @@ pub trait Handle: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Serves until `stop`, then lets exchanges end for a moment and returns.
-pub async fn serve(listener: Listener, handler: Arc<impl Handle>, stop: impl Future<Output = ()>) {
-    let graceful = GracefulShutdown::new();
-    let n_connections = Arc::new(AtomicU64::new(0));
+/// How connections are served.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeOptions {
+    /// How large the head of a request may be, bytes; at least [`SMALLEST_HEADER_LIMIT_BYTES`]. A larger one is answered
+    /// with 431.
+    pub header_limit_bytes: usize,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { header_limit_bytes: HEADER_LIMIT_BYTES }
+    }
+}
+
+/// What every connection has.
+struct Shared<H> {
+    handler: Arc<H>,
+    builder: Builder<TokioExecutor>,
+    graceful: GracefulShutdown,
+    n_connections: AtomicU64,
+    /// Closed when connections are to end at once.
+    cut: watch::Receiver<()>,
+    /// Closed when the last of them has ended.
+    alive: mpsc::Sender<()>,
+}
+
+/// Serves until `stop`, then lets exchanges end for a moment, cuts those that do not, and returns when all are over.
+pub async fn serve(
+    listener: Listener,
+    handler: Arc<impl Handle>,
+    options: ServeOptions,
+    stop: impl Future<Output = ()>,
+) {
+    let (cut, cut_seen) = watch::channel(());
+    let (alive, mut alive_seen) = mpsc::channel(1);
+    let shared = Shared {
+        handler,
+        builder: builder(options),
+        graceful: GracefulShutdown::new(),
+        n_connections: AtomicU64::new(0),
+        cut: cut_seen,
+        alive,
+    };
     let accepting = async {
-        let all = listener.sockets.iter().map(|socket| accept(socket, &handler, &graceful, &n_connections));
+        let all = listener.sockets.iter().map(|socket| accept(socket, &shared));
         futures_all(all).await;
     };
     let mut stop = pin!(stop);
@@ -49,7 +92,27 @@ pub async fn serve(listener: Listener, handler: Arc<impl Handle>, stop: impl Fut
         () = accepting => {}
     }
     drop(listener);
+    let Shared { graceful, alive, cut: cut_seen, .. } = shared;
     let _ = tokio::time::timeout(LAST_EXCHANGES, graceful.shutdown()).await;
+    drop((cut, cut_seen, alive));
+    while alive_seen.recv().await.is_some() {}
+}
+
+/// How connections of clients are served.
+pub(crate) fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
+    let limit = options.header_limit_bytes.max(SMALLEST_HEADER_LIMIT_BYTES);
+    let mut builder = Builder::new(TokioExecutor::new());
+    // A client that closes its half of the connection is taken for one that went away, for hyper cannot tell the two apart
+    // before it writes; to end what nobody waits for any more is worth more.
+    builder
+        .http1()
+        .half_close(false)
+        .auto_date_header(false)
+        .preserve_header_case(true)
+        .max_buf_size(limit)
+        .max_headers(MAX_FIELDS);
+    builder.http2().auto_date_header(false).max_header_list_size(u32::try_from(limit).unwrap_or(u32::MAX));
+    builder
 }
 
 /// Runs all of at most two futures at once. They never end.
@@ -64,18 +127,10 @@ async fn futures_all(all: impl Iterator<Item = impl Future<Output = ()>>) {
     }
 }
 
-async fn accept(
-    socket: &TcpListener,
-    handler: &Arc<impl Handle>,
-    graceful: &GracefulShutdown,
-    n_connections: &Arc<AtomicU64>,
-) {
+async fn accept(socket: &TcpListener, shared: &Shared<impl Handle>) {
     loop {
         match socket.accept().await {
-            Ok((stream, _)) => {
-                let number = n_connections.fetch_add(1, Ordering::Relaxed) + 1;
-                serve_connection(stream, number, handler.clone(), graceful);
-            }
+            Ok((stream, _)) => serve_connection(stream, shared),
             Err(error) => {
                 tracing::warn!(%error, "cannot take a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -84,19 +139,28 @@ async fn accept(
     }
 }
 
-fn serve_connection(stream: TcpStream, number: u64, handler: Arc<impl Handle>, graceful: &GracefulShutdown) {
+fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
     let _ = stream.set_nodelay(true);
+    // A client whose machine is gone says nothing, and its streams would stay for ever.
+    let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE));
+    let number = shared.n_connections.fetch_add(1, Ordering::Relaxed) + 1;
+    let handler = shared.handler.clone();
     let service = service_fn(move |request| {
         let handler = handler.clone();
         async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
     });
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().preserve_header_case(true);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let watched = graceful.watch(connection);
+    let connection = shared.builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+    let watched = shared.graceful.watch(connection);
+    let (mut cut, alive) = (shared.cut.clone(), shared.alive.clone());
     tokio::spawn(async move {
-        if let Err(error) = watched.await {
-            tracing::debug!(error, "a connection ended early");
+        tokio::select! {
+            ended = watched => {
+                if let Err(error) = ended {
+                    tracing::debug!(error, "a connection ended early");
+                }
+            }
+            _ = cut.changed() => {}
         }
+        drop(alive);
     });
 }

@@ -1,34 +1,53 @@
 //! The server's end: connections to it, kept for use again, over TCP or TLS.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use http::{Request, Response, Uri};
+use http::header::PROXY_AUTHORIZATION;
+use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::rt::TokioExecutor;
-use tower_service::Service;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::CertificateError;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::body::{Body, BodyError};
+use crate::route::{CONNECT_LIMIT, Connector, Proxies, Route, TooSlow};
+use crate::wire::ClosedWhileIdle;
 
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// How long a connection that nobody uses is kept.
+const IDLE_LIMIT: Duration = Duration::from_secs(90);
 
-/// How often an idle connection is asked whether the other side still lives.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// How many such connections are kept to one server.
+const IDLE_CONNECTIONS: usize = 100;
+
+/// How many fields a head may have.
+pub(crate) const MAX_FIELDS: usize = 1_000;
+
+/// The size of a head that is taken where nothing else is said, bytes. Servers and proxies have 8 to 64 KiB as a rule.
+pub const HEADER_LIMIT_BYTES: usize = 256 * 1024;
+
+/// The smallest limit that can be asked for, bytes.
+pub const SMALLEST_HEADER_LIMIT_BYTES: usize = 8 * 1024;
 
 /// How a server is reached.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct UpstreamOptions {
-    /// Certificates (PEM) of authorities that are trusted beside the system's.
+    /// Certificates (PEM, any number in each) of authorities that are trusted beside the system's.
     pub authorities: Vec<Vec<u8>>,
+    /// How large the head of an answer may be, bytes; at least [`SMALLEST_HEADER_LIMIT_BYTES`].
+    pub header_limit_bytes: usize,
+    /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
+    pub http1_alone: bool,
+}
+
+impl Default for UpstreamOptions {
+    fn default() -> Self {
+        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES, http1_alone: false }
+    }
 }
 
 /// That a server cannot be reached or did not answer.
@@ -37,10 +56,19 @@ pub enum UpstreamError {
     /// No connection.
     #[error("cannot connect")]
     Connect(#[source] BodyError),
+    /// The server's certificate is not to be trusted.
+    #[error("cannot trust the server's certificate: {0}")]
+    Untrusted(String),
     /// It took too long to connect.
     #[error("cannot connect within {} s", CONNECT_LIMIT.as_secs())]
     TimedOut,
-    /// The connection was lost before the answer came.
+    /// The server had closed the connection before the request was sent on it. It may be sent again.
+    #[error("the server closed the connection while it was idle")]
+    NotSent,
+    /// What the server sent is not HTTP, or too large.
+    #[error("the server's answer cannot be read")]
+    Malformed(#[source] BodyError),
+    /// The connection was lost before the answer came. The server may have got the request.
     #[error("the server closed the connection before it answered")]
     Lost(#[source] BodyError),
     /// Nothing can be trusted.
@@ -51,152 +79,121 @@ pub enum UpstreamError {
 /// A way to servers.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    client: Client<TimedConnector, Body>,
-}
-
-/// What is known about the connection that an answer came on: an extension of the response.
-#[derive(Debug, Clone)]
-pub(crate) struct ConnectionFacts {
-    took: Duration,
-    used: Arc<AtomicBool>,
-}
-
-impl ConnectionFacts {
-    /// How long it took to connect, told once, to the first exchange on the connection.
-    pub(crate) fn tell_once(&self) -> Option<Duration> {
-        (!self.used.swap(true, Ordering::Relaxed)).then_some(self.took)
-    }
+    client: Client<Connector, Body>,
+    proxies: Proxies,
 }
 
 impl Upstream {
-    /// A way to servers that trusts the system's authorities.
+    /// A way to servers that trusts the system's authorities and those of the options.
+    ///
+    /// Where `SSL_CERT_FILE` or `SSL_CERT_DIR` is set, that is the system's. Proxies that the environment names are used,
+    /// but not for servers on this machine.
     ///
     /// # Errors
     ///
     /// When a certificate cannot be read.
     pub fn new(options: &UpstreamOptions) -> Result<Self, UpstreamError> {
-        let mut roots = rustls::RootCertStore::empty();
-        for certificate in rustls_native_certs::load_native_certs().certs {
-            // Some systems hold certificates that nobody can read; the others are good.
-            let _ = roots.add(certificate);
-        }
-        let _ = options;
         let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| UpstreamError::Certificate(error.to_string()))?
-            .with_root_certificates(roots)
+            .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_keepalive(Some(KEEP_ALIVE));
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions().wrap_connector(tcp);
+        let proxies = Proxies::from_environment();
+        let route = Route::new(proxies.clone());
+        let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let inner = match options.http1_alone {
+            true => inner.enable_http1().wrap_connector(route),
+            false => inner.enable_all_versions().wrap_connector(route),
+        };
         let mut builder = Client::builder(TokioExecutor::new());
-        builder.http1_preserve_header_case(true);
-        Ok(Self { client: builder.build(TimedConnector(connector)) })
+        builder
+            .http1_preserve_header_case(true)
+            .http1_max_buf_size(options.header_limit_bytes.max(SMALLEST_HEADER_LIMIT_BYTES))
+            .http1_max_headers(MAX_FIELDS)
+            .http2_max_header_list_size(u32::try_from(options.header_limit_bytes).unwrap_or(u32::MAX))
+            .set_host(false)
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_LIMIT)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS);
+        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies })
     }
 
     /// Sends a request whose URI is absolute; returns when the head of the answer is there.
     ///
+    /// A request is sent once. Where a connection turns out to be closed before anything was sent on it, another one is
+    /// taken if the body was not touched yet; otherwise the error says that it may be sent again.
+    ///
     /// # Errors
     ///
     /// When there is no connection, or no answer on it.
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, UpstreamError> {
-        self.client.request(request).await.map_err(|error| {
-            let is_connect = error.is_connect();
-            let timed_out = is_connect && causes(&error).any(|cause| cause.is::<TooSlow>());
-            match (is_connect, timed_out) {
-                (true, true) => UpstreamError::TimedOut,
-                (true, false) => UpstreamError::Connect(error.into()),
-                (false, _) => UpstreamError::Lost(error.into()),
-            }
-        })
+    pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Incoming>, UpstreamError> {
+        if let Some(authorization) = self.proxies.authorization(request.uri()) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+        }
+        self.client.request(request).await.map_err(what_happened)
     }
 }
 
-fn causes<'a>(
-    error: &'a (dyn std::error::Error + 'static),
-) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-    std::iter::successors(Some(error), |error| error.source())
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("it takes too long")]
-struct TooSlow;
-
-/// A connector that knows how long it took.
-#[derive(Debug, Clone)]
-struct TimedConnector(HttpsConnector<HttpConnector>);
-
-type Stream = <HttpsConnector<HttpConnector> as Service<Uri>>::Response;
-
-impl Service<Uri> for TimedConnector {
-    type Response = Timed;
-    type Error = BodyError;
-    type Future = Pin<Box<dyn Future<Output = Result<Timed, BodyError>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
-        self.0.poll_ready(context)
+fn what_happened(error: hyper_util::client::legacy::Error) -> UpstreamError {
+    if error.is_connect() {
+        if find::<TooSlow>(&error).is_some() {
+            return UpstreamError::TimedOut;
+        }
+        return match find::<rustls::Error>(&error) {
+            Some(rustls::Error::InvalidCertificate(why)) => UpstreamError::Untrusted(untrusted(why)),
+            _ => UpstreamError::Connect(error.into()),
+        };
     }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let connecting = self.0.call(uri);
-        Box::pin(async move {
-            let began = Instant::now();
-            let stream = match tokio::time::timeout(CONNECT_LIMIT, connecting).await {
-                Ok(stream) => stream?,
-                Err(_) => return Err(TooSlow.into()),
-            };
-            let facts = ConnectionFacts { took: began.elapsed(), used: Arc::default() };
-            Ok(Timed { stream, facts })
-        })
+    if find::<ClosedWhileIdle>(&error).is_some() {
+        return UpstreamError::NotSent;
+    }
+    match find::<hyper::Error>(&error) {
+        Some(cause) if cause.is_parse() || cause.is_parse_too_large() => UpstreamError::Malformed(error.into()),
+        _ => UpstreamError::Lost(error.into()),
     }
 }
 
-struct Timed {
-    stream: Stream,
-    facts: ConnectionFacts,
+/// The cause of this kind. An I/O error does not give what it was made of for its source, but for the source of that.
+fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source()).find_map(|error| {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+        error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()))
+    })
 }
 
-impl Connection for Timed {
-    fn connected(&self) -> Connected {
-        self.stream.connected().extra(self.facts.clone())
+fn untrusted(why: &CertificateError) -> String {
+    match why {
+        CertificateError::UnknownIssuer => {
+            "its issuer is unknown; --cacert FILE or SSL_CERT_FILE makes another one known".into()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".into(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet".into(),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("it is for another name ({why})")
+        }
+        other => other.to_string(),
     }
 }
 
-impl Read for Timed {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+/// What is trusted.
+fn roots(authorities: &[Vec<u8>]) -> Result<rustls::RootCertStore, UpstreamError> {
+    let mut roots = rustls::RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    for error in &system.errors {
+        tracing::warn!(%error, "a certificate of the system cannot be read");
     }
-}
-
-impl Write for Timed {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+    // Some systems hold certificates that nobody can read; the others are good.
+    roots.add_parsable_certificates(system.certs);
+    for text in authorities {
+        let mut n_found = 0;
+        for certificate in CertificateDer::pem_slice_iter(text) {
+            let certificate = certificate.map_err(|error| UpstreamError::Certificate(error.to_string()))?;
+            roots.add(certificate).map_err(|error| UpstreamError::Certificate(error.to_string()))?;
+            n_found += 1;
+        }
+        if n_found == 0 {
+            return Err(UpstreamError::Certificate("there is none in it; PEM is what is read".into()));
+        }
     }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
+    Ok(roots)
 }

@@ -89,7 +89,7 @@ impl Copies {
     }
 
     /// Leaves a copy of what a read returned. Never waits for the taker and never fails.
-    pub(crate) fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) {
+    pub fn offer(&self, stream: Stream, at_ns: u64, bytes: &[u8]) {
         let mut state = self.state();
         if state.held_bytes() + bytes.len() <= self.limit_bytes {
             state.write_gaps(at_ns, &self.clock);

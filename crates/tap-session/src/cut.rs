@@ -25,13 +25,13 @@ pub struct Place {
 /// Why a frame ended where it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FrameEnd {
-    /// At its newline.
+    /// Where it should: a line at its newline, an event at its empty line, a body of HTTP with its exchange.
     Newline,
-    /// The stream ended without one.
+    /// The stream ended before that.
     StreamEnd,
     /// The recording has a gap here, or is itself the gap.
     Gap,
-    /// A stderr line reached [`STDERR_FRAME_BYTES`].
+    /// A stderr line reached [`STDERR_FRAME_BYTES`], or what was sent over HTTP was too long to be kept in memory whole.
     TooLong,
     /// The recording stops in the middle: the tap was killed.
     RecordingEnd,
@@ -166,26 +166,32 @@ impl Cutter {
             // first one may still be a little older than the last one of the segment before.
             let at_ns = at_ns.max(self.position.newest.at_ns);
             let wall_ns = segment.wall_ns.saturating_add(at_ns - segment.at_ns);
-            self.position.newest = Moment { at_ns, wall_ns };
-            match piece {
-                Piece::Chunk { stream, offset, bytes, .. } => {
-                    self.chunk(stream, Place { segment: number, offset: offset as u64 }, bytes, sink);
-                }
-                Piece::Gap { stream, n_bytes, .. } => {
-                    self.complete(stream, FrameEnd::Gap, sink);
-                    let gap = OpenFrame { start: Place { segment: number, offset: 0 }, length: 0 };
-                    self.emit(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
-                    self.position.torn[usize::from(stream.code())] = true;
-                }
-                Piece::End { stream, .. } => {
-                    self.complete(stream, FrameEnd::StreamEnd, sink);
-                    sink(Cut::End { stream, at_ns });
-                }
-                // Of a recording over HTTP, which `tap-exchange` reads.
-                Piece::Http { .. } | Piece::HttpGap { .. } => {}
-            }
+            self.take(number, Moment { at_ns, wall_ns }, &piece, sink);
         }
         Ok(())
+    }
+
+    /// Takes one piece of the segment with this number, for whoever reads pieces of other kinds beside. `moment` is the
+    /// piece's, on clocks of which that of the session does not go back.
+    pub fn take(&mut self, segment: u64, moment: Moment, piece: &Piece<'_>, sink: &mut impl FnMut(Cut<'_>)) {
+        self.position.newest = moment;
+        match *piece {
+            Piece::Chunk { stream, offset, bytes, .. } => {
+                self.chunk(stream, Place { segment, offset: offset as u64 }, bytes, sink);
+            }
+            Piece::Gap { stream, n_bytes, .. } => {
+                self.complete(stream, FrameEnd::Gap, sink);
+                let gap = OpenFrame { start: Place { segment, offset: 0 }, length: 0 };
+                self.emit(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
+                self.position.torn[usize::from(stream.code())] = true;
+            }
+            Piece::End { stream, .. } => {
+                self.complete(stream, FrameEnd::StreamEnd, sink);
+                sink(Cut::End { stream, at_ns: moment.at_ns });
+            }
+            // Of a recording over HTTP, which `tap-exchange` reads.
+            Piece::Http { .. } | Piece::HttpGap { .. } => {}
+        }
     }
 
     /// Says that no segment will follow: frames that are still open end here.

@@ -13,6 +13,7 @@ mod guessed;
 mod head;
 mod judge;
 mod mirror;
+mod mirrored;
 mod opened;
 mod response;
 mod session;
@@ -35,6 +36,7 @@ use exchange::{Body, Exchange};
 use session::Sessions;
 
 pub use head::Headers;
+pub use mirrored::MirroredHeaders;
 pub use session::{HTTP_SESSIONS, HttpSession, HttpSessionKind, HttpSessionNumber};
 
 /// Exchanges that can be open at a time. What belongs to more of them is not followed.
@@ -73,6 +75,14 @@ pub enum HttpEvent<'a> {
     Body(Bytes),
     /// An event of an answer that is an event stream.
     Event(&'a SseEvent),
+    /// So many bytes of the exchange passed that were not kept. They may have held messages of any session, if it is not
+    /// known which session the exchange belongs to.
+    Lost {
+        /// Which way they went.
+        stream: Stream,
+        /// How many.
+        n_bytes: u64,
+    },
     /// The exchange is over.
     Ended(HttpEnd),
 }
@@ -139,6 +149,12 @@ impl HttpFollower {
         self.sessions().map(|(number, session)| (number, session.state()))
     }
 
+    /// A session, accepted or not; `None` when there is none with this number any more.
+    #[must_use]
+    pub fn session(&self, number: HttpSessionNumber) -> Option<&HttpSession> {
+        self.sessions.get(number.0)
+    }
+
     /// The session that an open exchange belongs to, as far as that is known.
     #[must_use]
     pub fn session_of(&self, exchange: u64) -> Option<HttpSessionNumber> {
@@ -161,6 +177,7 @@ impl HttpFollower {
             HttpEvent::Head { status, headers } => self.head(status, headers, &mut step),
             HttpEvent::Body(bytes) => self.body(bytes, &mut step),
             HttpEvent::Event(event) => self.event(event, &mut step),
+            HttpEvent::Lost { stream, n_bytes } => self.lost(stream, n_bytes, &mut step),
             HttpEvent::Ended(end) => self.ended(end, &mut step),
         }
     }
@@ -211,6 +228,21 @@ impl HttpFollower {
             guessed::leave_out(&mut this.follower, &mut meaning);
         }
         push(session, meaning, step.meanings);
+    }
+}
+
+impl HttpFollower {
+    fn lost(&mut self, stream: Stream, n_bytes: u64, step: &mut Step<'_>) {
+        let HttpMoment { seq, wall_ns, at_ns } = step.moment;
+        let frame = Frame { seq, wall_ns, at_ns, stream, origin: Origin::Gap(n_bytes), bytes: Bytes::new() };
+        let of_exchange = self.exchanges.get(&step.number).and_then(|exchange| exchange.session);
+        let sessions = of_exchange.map_or_else(|| self.sessions.numbers(), |number| vec![number]);
+        for number in sessions {
+            if let Some(session) = self.sessions.get_mut(number).filter(|session| !session.is_over()) {
+                // Its row is given by whoever knows what was lost.
+                session.follower.follow(&frame, step.lens, &mut Meaning::default());
+            }
+        }
     }
 }
 

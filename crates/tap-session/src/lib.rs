@@ -36,7 +36,7 @@ pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
 pub use http::{
     HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, HttpSession,
-    HttpSessionKind, HttpSessionNumber,
+    HttpSessionKind, HttpSessionNumber, MirroredHeaders,
 };
 pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};
 pub use machine::modern::{Filter, Modern, Round, Subscription, SubscriptionEnd};

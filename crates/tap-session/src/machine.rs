@@ -156,7 +156,7 @@ impl Machine {
         let mut out = Out::new(found, state.whole);
         if let Origin::Gap(n_bytes) = stamp.origin {
             state.whole = false;
-            state.totals.lost_bytes += n_bytes;
+            state.totals.lost_bytes = state.totals.lost_bytes.saturating_add(n_bytes);
             if stamp.stream.channel() == tap_frame::Channel::Message {
                 state.gap_at = Some(At { seq: stamp.seq, member: 0 });
             }

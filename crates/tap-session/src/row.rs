@@ -47,10 +47,16 @@ pub enum RowKind {
     Stderr,
     /// Bytes that passed and could not be recorded.
     Gap,
+    /// A request of HTTP that carries no message: a GET, a DELETE, or nothing of MCP. `method` is its verb, `target` its
+    /// path; once it was answered its `pair` is itself, and `error_code` a status that says that it failed.
+    Exchange,
+    /// What came back over HTTP and is no message: a page, a token, the address to post to. `method` is the name of the
+    /// event, if it was one with another name than `message`.
+    Body,
 }
 
 impl RowKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::Request,
         Self::Notification,
         Self::Result,
@@ -61,6 +67,8 @@ impl RowKind {
         Self::Blank,
         Self::Stderr,
         Self::Gap,
+        Self::Exchange,
+        Self::Body,
     ];
 
     /// The number that stands for the kind in derived tables.
@@ -73,6 +81,12 @@ impl RowKind {
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+
+    /// Whether it is a message of JSON-RPC, or an array of such.
+    #[must_use]
+    pub fn is_message(self) -> bool {
+        matches!(self, Self::Request | Self::Notification | Self::Result | Self::Error | Self::Batch)
     }
 
     /// What it is called in listings.
@@ -89,6 +103,8 @@ impl RowKind {
             Self::Blank => "blank",
             Self::Stderr => "stderr",
             Self::Gap => "gap",
+            Self::Exchange => "exchange",
+            Self::Body => "body",
         }
     }
 }

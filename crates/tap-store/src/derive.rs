@@ -3,24 +3,30 @@
 //! Any process that may write does it, a little at a time, each step one transaction that reads where the last one stood
 //! and writes where this one stands. So it does not matter who does it, when, or how often he is killed.
 
-use std::collections::HashMap;
+mod rows;
+mod works;
+
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
-use tap_frame::{Direction, Origin, Stream};
+use tap_frame::{Direction, Stream};
 use tap_jsonrpc::RawId;
-use tap_session::{
-    At, Event, FrameHead, Identity, MessageRow, Observer, Position, Reading, RowKind, Status, WaitingRequest,
-};
+use tap_session::{At, Identity, WaitingRequest};
 
 use crate::error::StoreError;
-use crate::stored::{end_code, position_from_text, position_to_text, segment_from};
-use crate::writer::{signed, unsigned};
+use crate::stored::segment_from;
+use crate::writer::{Transport, signed, unsigned};
+
+use rows::{Counts, Rows};
+use works::Works;
 
 /// Counts the changes of `derived.sql` and of the code that fills it.
-const DERIVED_VERSION: i64 = 3;
+const DERIVED_VERSION: i64 = 4;
 
 const DERIVED_TABLES: &str = include_str!("derived.sql");
+
+/// What they are called.
+const TABLES: [&str; 4] = ["digest", "message", "exchange", "conversation"];
 
 /// Segments worked through in one transaction, bytes: some milliseconds for which other writers wait.
 const STEP_BYTES: u64 = 512 * 1024;
@@ -59,19 +65,23 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
         let tables = DERIVED_TABLES.replace("{schema}", "temp");
         connection.execute_batch(&tables).map_err(failed)?;
         if found == Some(DERIVED_VERSION) {
-            let copy = "INSERT INTO temp.digest SELECT * FROM main.digest WHERE finished = 1;
-                        INSERT INTO temp.message SELECT message.* FROM main.message
-                            JOIN main.digest USING (session) WHERE finished = 1;";
-            connection.execute_batch(copy).map_err(failed)?;
+            let copy = |table: &str| {
+                format!(
+                    "INSERT INTO temp.{table} SELECT this.* FROM main.{table} AS this
+                     JOIN main.digest AS known ON known.session = this.session WHERE known.finished = 1;"
+                )
+            };
+            connection.execute_batch(&TABLES.map(copy).concat()).map_err(failed)?;
         }
         return Ok(Derived::InMemory);
     }
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     if version(&change).map_err(failed)? != Some(DERIVED_VERSION) {
+        let drop = |table: &str| format!("DROP TABLE IF EXISTS main.{table};");
+        change.execute_batch(&TABLES.map(drop).concat()).map_err(failed)?;
         change
             .execute_batch(
-                "DROP TABLE IF EXISTS main.message; DROP TABLE IF EXISTS main.digest;
-                 DROP TABLE IF EXISTS main.derived_version;
+                "DROP TABLE IF EXISTS main.derived_version;
                  CREATE TABLE main.derived_version (version INTEGER NOT NULL) STRICT;",
             )
             .map_err(failed)?;
@@ -86,20 +96,13 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, writable: bool) 
 #[derive(Debug)]
 pub(crate) struct Deriver {
     session: i64,
-    reading: Reading,
-    /// Where `reading` stands, as it was written down.
+    transport: Transport,
+    works: Works,
+    /// Where `works` stands, or is on its way to, as it was written down.
     position: String,
     counts: Counts,
+    identity: Identity,
     finished: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    n_frames: u64,
-    n_messages: u64,
-    n_calls: u64,
-    n_errors: u64,
-    n_bytes: u64,
 }
 
 /// What a step came to.
@@ -112,12 +115,15 @@ pub(crate) enum Step {
 }
 
 impl Deriver {
-    pub(crate) fn new(session: i64) -> Self {
+    pub(crate) fn new(session: i64, transport: Transport) -> Self {
+        let works = Works::begin(transport);
         Self {
             session,
-            reading: Reading::default(),
-            position: position_to_text(&Position::default()),
+            transport,
+            position: works.position(0),
+            works,
             counts: Counts::default(),
+            identity: Identity::default(),
             finished: false,
         }
     }
@@ -144,12 +150,12 @@ impl Deriver {
 
     /// Has the next step begin from what is in the database, whatever that is.
     fn begin_again(&mut self) {
-        *self = Self { position: String::new(), ..Self::new(self.session) };
+        *self = Self { position: String::new(), ..Self::new(self.session, self.transport) };
     }
 
     /// How many segments were worked through.
     pub(crate) fn n_segments_done(&self) -> u64 {
-        self.reading.position().next_segment
+        self.works.next_segment()
     }
 
     fn try_step(
@@ -168,8 +174,12 @@ impl Deriver {
         let before = self.position.clone();
         let mut rows = Rows::default();
         let step = self.read(connection, &mut rows, over).map_err(failed)?;
+        if self.works.is_behind() {
+            // Nothing is new yet.
+            return Ok(Step::More);
+        }
         let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
-        if stored_position(&transaction, self.session).map_err(failed)? != before {
+        if self.stored_position(&transaction).map_err(failed)? != before {
             // Somebody else did it in the meantime.
             self.begin_again();
             return Ok(Step::More);
@@ -182,7 +192,7 @@ impl Deriver {
 
     /// How many bytes of segments are still to be worked through.
     pub(crate) fn n_bytes_left(&self, connection: &Connection) -> rusqlite::Result<u64> {
-        let next = signed(self.reading.position().next_segment);
+        let next = signed(self.works.next_segment());
         let statement = "SELECT coalesce(sum(length(bytes)), 0) FROM segment WHERE session = ? AND number >= ?";
         connection.query_row(statement, params![self.session, next], |row| row.get(0).map(unsigned))
     }
@@ -194,7 +204,7 @@ impl Deriver {
         if self.finished || over {
             return Ok(!self.finished);
         }
-        let next = signed(self.reading.position().next_segment);
+        let next = signed(self.works.next_segment());
         let mut newest = connection.prepare_cached("SELECT max(number) FROM segment WHERE session = ?")?;
         let newest: Option<i64> = newest.query_row([self.session], |row| row.get(0))?;
         Ok(newest.is_some_and(|newest| next <= newest))
@@ -220,8 +230,8 @@ impl Deriver {
             })
             .optional()?;
         let Some((text, finished, counts, identity)) = found else {
-            if self.position != position_to_text(&Position::default()) {
-                *self = Self::new(self.session);
+            if self.position != Works::begin(self.transport).position(0) {
+                *self = Self::new(self.session, self.transport);
             }
             return Ok(());
         };
@@ -229,17 +239,19 @@ impl Deriver {
         if text == self.position {
             return Ok(());
         }
-        let Some(position) = position_from_text(&text) else {
+        let waiting = || waiting(connection, self.session);
+        let Some(works) = Works::resume(self.transport, &text, waiting, &identity)? else {
             // Unreadable: as if nothing had been worked out.
-            connection.execute("DELETE FROM message WHERE session = ?", [self.session])?;
-            connection.execute("DELETE FROM digest WHERE session = ?", [self.session])?;
-            *self = Self::new(self.session);
+            for table in TABLES {
+                connection.execute(&format!("DELETE FROM {table} WHERE session = ?"), [self.session])?;
+            }
+            *self = Self::new(self.session, self.transport);
             return Ok(());
         };
-        let observer = Observer::resume(waiting(connection, self.session)?, identity);
-        self.reading = Reading::resume(position, observer);
+        self.works = works;
         self.position = text;
         self.counts = counts;
+        self.identity = identity;
         Ok(())
     }
 
@@ -247,38 +259,40 @@ impl Deriver {
     fn read(&mut self, connection: &Connection, rows: &mut Rows, over: bool) -> rusqlite::Result<Step> {
         let mut step = Step::UpToDate;
         let mut n_bytes = 0;
-        let counts = &mut self.counts;
-        let mut keep = |head: &FrameHead, events: &mut Vec<Event>| {
-            counts.frame(head);
-            for event in events.drain(..) {
-                counts.event(&event);
-                rows.take(head, event);
-            }
-        };
         let mut select = connection.prepare_cached(
             "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number >= ? ORDER BY number",
         )?;
-        let mut found = select.query(params![self.session, signed(self.reading.first_segment_needed())])?;
+        let mut found = select.query(params![self.session, signed(self.works.first_segment_needed())])?;
         while let Some(row) = found.next()? {
             let (_, segment) = segment_from(row)?;
             n_bytes += segment.weight() as u64;
-            // Damage is told to whoever reads the bytes; here the rest of that segment is left out.
-            let _ = self.reading.feed(&segment, &mut keep);
+            self.works.feed(&segment, &mut self.counts, rows);
             if n_bytes >= STEP_BYTES {
                 step = Step::More;
                 break;
             }
         }
+        if self.works.is_behind() {
+            return Ok(Step::More);
+        }
         if over && step == Step::UpToDate {
-            self.reading.finish(&mut keep);
+            self.works.finish(&mut self.counts, rows);
             self.finished = true;
         }
-        self.position = position_to_text(&self.reading.position());
+        self.works.introduce(&mut self.identity, rows);
+        self.position = self.works.position(self.counts.n_frames);
         Ok(step)
     }
 
+    /// Where the session was left, as it was written down; where every session begins, if it was not begun.
+    fn stored_position(&self, connection: &Connection) -> rusqlite::Result<String> {
+        let mut select = connection.prepare_cached("SELECT position FROM digest WHERE session = ?")?;
+        let found = select.query_row([self.session], |row| row.get(0)).optional()?;
+        Ok(found.unwrap_or_else(|| Works::begin(self.transport).position(0)))
+    }
+
     fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let identity = self.reading.identity();
+        let identity = &self.identity;
         let mut replace = connection.prepare_cached(
             "INSERT OR REPLACE INTO digest (session, position, finished, n_frames, n_messages, n_calls, n_errors, n_bytes,
                                             client, server, revision)
@@ -300,123 +314,6 @@ impl Deriver {
         })?;
         Ok(())
     }
-}
-
-impl Counts {
-    fn frame(&mut self, head: &FrameHead) {
-        self.n_frames += 1;
-        self.n_bytes += head.length;
-        if head.stream != Stream::Stderr && head.origin == Origin::Wire {
-            self.n_messages += 1;
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Row(row) => match row.kind {
-                RowKind::Request => self.n_calls += 1,
-                RowKind::NotAMessage | RowKind::NotJson => self.n_errors += 1,
-                _ => {}
-            },
-            Event::Answered { status, .. } => self.n_errors += u64::from(*status != Status::Ok),
-        }
-    }
-}
-
-/// Rows that are to be written. Most answers come soon after their request, so that its row can be completed in here,
-/// which saves writing it twice.
-#[derive(Default)]
-struct Rows {
-    rows: Vec<(FrameHead, MessageRow)>,
-    /// Where the requests among them are.
-    requests: HashMap<At, usize>,
-    /// Answers to requests that were written before.
-    answers: Vec<Event>,
-}
-
-impl Rows {
-    fn take(&mut self, head: &FrameHead, event: Event) {
-        match event {
-            Event::Row(row) => {
-                if row.kind == RowKind::Request {
-                    self.requests.insert(row.at, self.rows.len());
-                }
-                self.rows.push((*head, row));
-            }
-            Event::Answered { request, answer, latency_ns, status, ref error_code } => {
-                let row = self.requests.get(&request).and_then(|index| self.rows.get_mut(*index));
-                match row {
-                    Some((_, row)) => {
-                        row.pair = Some(answer);
-                        row.latency_ns = Some(latency_ns);
-                        row.status = Some(status);
-                        row.error_code.clone_from(error_code);
-                    }
-                    None => self.answers.push(event),
-                }
-            }
-        }
-    }
-
-    fn write(&self, connection: &Connection, session: i64) -> rusqlite::Result<()> {
-        let mut insert = connection.prepare_cached(
-            "INSERT INTO message (session, seq, member, wall_ns, at_ns, stream, kind, raw_id, method, target, status,
-                                  error_code, pair_seq, pair_member, latency_ns, segment, start, length, frame_end,
-                                  lost_bytes, notes)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
-        for (head, row) in &self.rows {
-            insert.execute(params![
-                session,
-                signed(row.at.seq),
-                signed(row.at.member),
-                signed(row.wall_ns),
-                signed(row.at_ns),
-                row.stream.code(),
-                row.kind.code(),
-                row.raw_id.as_ref().map(RawId::as_bytes),
-                row.method,
-                row.target,
-                row.status.map(Status::code),
-                row.error_code,
-                row.pair.map(|pair| signed(pair.seq)),
-                row.pair.map(|pair| signed(pair.member)),
-                row.latency_ns.map(signed),
-                signed(head.start.segment),
-                signed(head.start.offset),
-                signed(head.length),
-                end_code(head.end),
-                row.lost_bytes.map(signed),
-                row.notes.bits(),
-            ])?;
-        }
-        let mut update = connection.prepare_cached(
-            "UPDATE message SET pair_seq = ?, pair_member = ?, latency_ns = ?, status = ?, error_code = ?
-             WHERE session = ? AND seq = ? AND member = ?",
-        )?;
-        for event in &self.answers {
-            if let Event::Answered { request, answer, latency_ns, status, error_code } = event {
-                update.execute(params![
-                    signed(answer.seq),
-                    signed(answer.member),
-                    signed(*latency_ns),
-                    status.code(),
-                    error_code,
-                    session,
-                    signed(request.seq),
-                    signed(request.member),
-                ])?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Where the session was left, as it was written down; where every session begins, if it was not begun.
-fn stored_position(connection: &Connection, session: i64) -> rusqlite::Result<String> {
-    let mut select = connection.prepare_cached("SELECT position FROM digest WHERE session = ?")?;
-    let found = select.query_row([session], |row| row.get(0)).optional()?;
-    Ok(found.unwrap_or_else(|| position_to_text(&Position::default())))
 }
 
 fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {

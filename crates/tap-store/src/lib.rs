@@ -9,6 +9,7 @@
 
 mod derive;
 mod error;
+mod exchanges;
 mod frames;
 mod reader;
 mod recorder;

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 use rusqlite::{Connection, OptionalExtension, params};
-use tap_frame::{Frame, Origin, Piece, Segment, Stream};
-use tap_session::{At, Cutter, FrameEnd, Gatherer, Identity, MessageRow, Place, Recorded, RowKind};
+use tap_frame::Segment;
+use tap_session::{At, FrameEnd, HttpSessionNumber, Identity, MessageRow};
 
 use crate::derive::{Deriver, Step, prepare};
 use crate::error::StoreError;
@@ -18,7 +17,7 @@ use crate::schema::{open_for_reading, open_for_writing};
 use crate::spill::adopt;
 use crate::stored::{listed_from, segment_from, session_from};
 use crate::writer::{
-    Liveness, SessionEnd, SessionStart, insert_segments, insert_session, signed, unsigned, update_end,
+    Liveness, SessionEnd, SessionStart, Transport, insert_segments, insert_session, signed, update_end,
 };
 
 /// How long a reader waits for a writer before it works out in memory what it would have written.
@@ -54,17 +53,18 @@ pub struct Session {
 pub struct Digest {
     /// All frames, stderr included.
     pub n_frames: u64,
-    /// Frames on stdin and stdout.
+    /// Frames on stdin and stdout; over HTTP, messages of MCP.
     pub n_messages: u64,
     /// Requests, either way.
     pub n_calls: u64,
-    /// Requests answered with an error or a tool error, and lines that are no message.
+    /// Requests answered with an error or a tool error, and what is no message though it should be one. Over HTTP also
+    /// exchanges of MCP whose status says that they failed, and of others those where it says that the server did.
     pub n_errors: u64,
     /// Bytes of all frames.
     pub n_bytes: u64,
     /// The clock of the newest frame, nanoseconds since the session opened.
     pub newest_at_ns: u64,
-    /// Who talked.
+    /// Who talked; over HTTP, where there may be many, who came last.
     pub identity: Identity,
 }
 
@@ -79,12 +79,17 @@ pub struct Listed {
     pub answer_length: Option<u64>,
     /// Why its frame ended where it did.
     pub frame_end: FrameEnd,
+    /// The exchange of HTTP that it was in.
+    pub exchange: Option<u64>,
+    /// The session of MCP that it belongs to, where a recording holds many.
+    pub conversation: Option<HttpSessionNumber>,
 }
 
 /// Which rows a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
-    /// Requests with what became of them, and what is no message though it should be one.
+    /// Requests with what became of them, exchanges of HTTP that carry no message, and what is no message though it should be
+    /// one.
     Calls,
     /// Every frame, and the members of batches.
     Frames,
@@ -217,7 +222,8 @@ impl Store {
         let over = !self.liveness.is_live(session.0);
         loop {
             let mut derivers = self.derivers.borrow_mut();
-            let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0));
+            let transport = self.transport(session)?;
+            let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0, transport));
             let mut connection = self.connection.borrow_mut();
             let behaviour = if self.writable.get() { Immediate } else { Deferred };
             match deriver.step(&mut connection, &self.path, over, behaviour) {
@@ -240,6 +246,21 @@ impl Store {
         }
     }
 
+    /// How the two sides of a session are connected.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn transport(&self, session: SessionId) -> Result<Transport, StoreError> {
+        let connection = self.connection.borrow();
+        let read = || -> rusqlite::Result<Option<String>> {
+            let mut select = connection.prepare_cached("SELECT transport FROM session WHERE id = ?")?;
+            select.query_row([session.0], |row| row.get(0)).optional()
+        };
+        let name = read().map_err(|source| self.sort(source))?;
+        Ok(name.as_deref().and_then(Transport::from_name).unwrap_or_default())
+    }
+
     /// Whether the session's tap is running.
     #[must_use]
     pub fn is_live(&self, session: SessionId) -> bool {
@@ -252,6 +273,22 @@ impl Store {
     ///
     /// When the database cannot be read.
     pub fn list(&self, session: SessionId, kind: ListKind, part: Part, limit: u64) -> Result<Vec<Listed>, StoreError> {
+        self.list_of(session, None, kind, part, limit)
+    }
+
+    /// The same of one session of MCP inside a recording over HTTP, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn list_of(
+        &self,
+        session: SessionId,
+        conversation: Option<HttpSessionNumber>,
+        kind: ListKind,
+        part: Part,
+        limit: u64,
+    ) -> Result<Vec<Listed>, StoreError> {
         let connection = self.connection.borrow();
         let (bound, order, edge) = match part {
             Part::From(seq) => (">=", "ASC", At { seq, member: 0 }),
@@ -259,14 +296,18 @@ impl Store {
             Part::UpTo(seq) => ("<=", "DESC", At { seq, member: u64::MAX }),
         };
         let filter = match kind {
-            ListKind::Calls => "AND (message.kind = 1 OR message.kind = 6 OR message.kind = 7 OR message.kind = 10)",
+            ListKind::Calls => {
+                "AND (message.kind = 1 OR message.kind = 6 OR message.kind = 7 OR message.kind = 10 OR message.kind = 11)"
+            }
             ListKind::Frames => "",
         };
+        let of = conversation.map_or_else(String::new, |number| format!("AND message.conversation = {}", number.0));
         let statement = format!(
             "SELECT message.*, answer.length AS answer_length FROM message
              LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
                  AND answer.seq = message.pair_seq AND answer.member = message.pair_member
-             WHERE message.session = ? AND (message.seq, message.member) {bound} (?, ?) {filter}
+                 AND (answer.seq, answer.member) <> (message.seq, message.member)
+             WHERE message.session = ? AND (message.seq, message.member) {bound} (?, ?) {filter} {of}
              ORDER BY message.seq {order}, message.member {order} LIMIT ?"
         );
         let read = || -> rusqlite::Result<Vec<Listed>> {
@@ -310,74 +351,7 @@ impl Store {
         Ok(rows.into_iter().find(|listed| listed.row.at == at))
     }
 
-    /// A frame with its bytes.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read or is damaged there.
-    pub fn frame(&self, session: SessionId, seq: u64) -> Result<Option<Frame>, StoreError> {
-        let Some((mut frame, place, length)) = self.head(session, seq)? else {
-            return Ok(None);
-        };
-        frame.bytes = self.gather(session, frame.stream, place, length)?;
-        Ok(Some(frame))
-    }
-
-    /// The first bytes of a frame, at most `limit_bytes`; none of one that is not there.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read or is damaged there.
-    pub fn frame_start(&self, session: SessionId, seq: u64, limit_bytes: u64) -> Result<Bytes, StoreError> {
-        match self.head(session, seq)? {
-            Some((frame, place, length)) => self.gather(session, frame.stream, place, length.min(limit_bytes)),
-            None => Ok(Bytes::new()),
-        }
-    }
-
-    /// A frame without its bytes, where they begin, and how many they are.
-    fn head(&self, session: SessionId, seq: u64) -> Result<Option<(Frame, Place, u64)>, StoreError> {
-        let connection = self.connection.borrow();
-        let statement = "SELECT seq, wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes FROM message
-                         WHERE session = ? AND seq = ? AND member = 0";
-        let read = || -> rusqlite::Result<Option<(Frame, Place, u64)>> {
-            connection.prepare_cached(statement)?.query_row(params![session.0, signed(seq)], head_from).optional()
-        };
-        read().map_err(|source| self.sort(source))
-    }
-
-    /// The bytes of one stream from a place on.
-    pub(crate) fn gather(
-        &self,
-        session: SessionId,
-        stream: Stream,
-        place: Place,
-        length: u64,
-    ) -> Result<Bytes, StoreError> {
-        let mut number = place.segment;
-        let mut gathered = BytesMut::new();
-        let mut start = usize::try_from(place.offset).unwrap_or(usize::MAX);
-        let wanted = usize::try_from(length).unwrap_or(usize::MAX);
-        while gathered.len() < wanted {
-            let Some(segment) = self.segment(session, number)? else {
-                break;
-            };
-            for piece in segment.iter() {
-                let damaged = |source| StoreError::Damaged { session: session.0, number, source };
-                if let Piece::Chunk { stream: this, offset, bytes, .. } = piece.map_err(damaged)?
-                    && this == stream
-                {
-                    let rest = bytes.get(start.saturating_sub(offset)..).unwrap_or_default();
-                    gathered.extend_from_slice(&rest[..rest.len().min(wanted - gathered.len())]);
-                }
-            }
-            number += 1;
-            start = 0;
-        }
-        Ok(gathered.freeze())
-    }
-
-    fn segment(&self, session: SessionId, number: u64) -> Result<Option<Rc<Segment>>, StoreError> {
+    pub(crate) fn segment(&self, session: SessionId, number: u64) -> Result<Option<Rc<Segment>>, StoreError> {
         if let Some(newest) = &*self.newest_segment.borrow()
             && (newest.session, newest.number) == (session, number)
         {
@@ -393,38 +367,6 @@ impl Store {
             *self.newest_segment.borrow_mut() = Some(Fetched { session, number, segment: segment.clone() });
         }
         Ok(found)
-    }
-
-    /// Everything that was recorded of a session, in order, frame by frame.
-    pub fn recorded(&self, session: SessionId) -> impl Iterator<Item = Result<Recorded, StoreError>> + '_ {
-        let mut cutter = Cutter::default();
-        let mut gatherer = Gatherer::default();
-        let mut ready = std::collections::VecDeque::new();
-        let mut over = false;
-        std::iter::from_fn(move || {
-            while ready.is_empty() && !over {
-                let number = cutter.first_segment_needed();
-                let mut sink = |cut: tap_session::Cut<'_>| ready.extend(gatherer.take(cut).map(Ok));
-                match self.segment(session, number) {
-                    Ok(Some(segment)) => {
-                        if let Err(source) = cutter.feed(&segment, &mut sink) {
-                            ready.push_back(Err(StoreError::Damaged { session: session.0, number, source }));
-                        }
-                    }
-                    Ok(None) => {
-                        over = true;
-                        if !self.is_live(session) {
-                            cutter.finish(&mut sink);
-                        }
-                    }
-                    Err(error) => {
-                        over = true;
-                        ready.push_back(Err(error));
-                    }
-                }
-            }
-            ready.pop_front()
-        })
     }
 
     /// Puts a whole session in: what an import does. All of it, or nothing when there is an error.
@@ -485,22 +427,6 @@ impl Store {
             connection.query_row("SELECT count(*) FROM session WHERE uuid = ?", [uuid], |row| row.get::<_, i64>(0));
         Ok(count.map_err(|source| self.sort(source))? > 0)
     }
-}
-
-/// A frame without its bytes, where they begin, and how many they are.
-pub(crate) fn head_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<(Frame, Place, u64)> {
-    let lost: Option<i64> = row.get(8)?;
-    let gap = RowKind::from_code(row.get(7)?) == Some(RowKind::Gap);
-    let frame = Frame {
-        seq: unsigned(row.get(0)?),
-        wall_ns: unsigned(row.get(1)?),
-        at_ns: unsigned(row.get(2)?),
-        stream: Stream::from_code(row.get(3)?).unwrap_or(Stream::Stderr),
-        origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
-        bytes: Bytes::new(),
-    };
-    let place = Place { segment: unsigned(row.get(4)?), offset: unsigned(row.get(5)?) };
-    Ok((frame, place, unsigned(row.get(6)?)))
 }
 
 #[cfg(test)]

@@ -279,7 +279,7 @@ impl Recorder {
         while let Some(path) = self.target.path() {
             match Writer::begin(path, &self.start, ATTEMPT) {
                 Ok(writer) => {
-                    self.deriver = Some(Deriver::new(writer.session()));
+                    self.deriver = Some(Deriver::new(writer.session(), self.start.transport));
                     self.writer = Some(writer);
                     return true;
                 }

@@ -1,9 +1,14 @@
 //! What is stored, made into values again: rows, codes, positions.
 
+use bytes::Bytes;
 use serde_json::{Value, json};
-use tap_frame::{Segment, Stream};
+use tap_exchange::{Conversation, Exchange, Head, Source};
+use tap_frame::{HttpEnd, HttpPart, Segment, Stream};
 use tap_jsonrpc::RawId;
-use tap_session::{At, FrameEnd, Identity, MessageRow, Moment, OpenFrame, Place, Position, RowKind, Status};
+use tap_session::{
+    At, FrameEnd, HttpSessionKind, HttpSessionNumber, Identity, MessageRow, Moment, OpenFrame, Place, Position, RowKind,
+    Status,
+};
 
 use crate::reader::{Digest, Listed, Session, SessionId};
 use crate::writer::{EndReason, Liveness, SessionEnd, SessionStart, Transport, unsigned};
@@ -93,6 +98,100 @@ pub(crate) fn listed_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Listed> {
         length: unsigned(row.get("length")?),
         answer_length: row.get::<_, Option<i64>>("answer_length")?.map(unsigned),
         frame_end: end_from_code(row.get("frame_end")?),
+        exchange: row.get::<_, Option<i64>>("exchange")?.map(unsigned),
+        conversation: conversation_from(row)?,
+    })
+}
+
+fn conversation_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<HttpSessionNumber>> {
+    Ok(row.get::<_, Option<i64>>("conversation")?.map(|number| HttpSessionNumber(unsigned(number))))
+}
+
+/// What a frame over HTTP was made of.
+pub(crate) fn source_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Source>> {
+    let Some(part) = row.get::<_, Option<u8>>("raw_part")?.and_then(HttpPart::from_code) else {
+        return Ok(None);
+    };
+    Ok(Some(Source {
+        part,
+        raw_length: row.get::<_, Option<i64>>("raw_length")?.map_or(0, unsigned),
+        event: row.get::<_, Option<i64>>("raw_event")?.map(unsigned),
+        compressed: row.get::<_, Option<bool>>("compressed")?.unwrap_or(false),
+    }))
+}
+
+pub(crate) fn exchange_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Exchange> {
+    let number = |name| -> rusqlite::Result<u64> { row.get(name).map(unsigned) };
+    let perhaps = |name| -> rusqlite::Result<Option<u64>> { Ok(row.get::<_, Option<i64>>(name)?.map(unsigned)) };
+    let bytes = |name| -> rusqlite::Result<Bytes> {
+        Ok(row.get::<_, Option<Vec<u8>>>(name)?.map_or_else(Bytes::new, Bytes::from))
+    };
+    let response = match row.get::<_, Option<String>>("response_version")? {
+        Some(version) => Some(Head { version, text: bytes("response_fields")? }),
+        None => None,
+    };
+    Ok(Exchange {
+        number: number("number")?,
+        connection: number("connection")?,
+        verb: row.get("verb")?,
+        target: row.get("target")?,
+        request: Head { version: row.get("request_version")?, text: bytes("request_fields")? },
+        response,
+        status: row.get("status")?,
+        opened_at_ns: number("opened_at_ns")?,
+        request_end_at_ns: perhaps("request_end_at_ns")?,
+        connect_ns: perhaps("connect_ns")?,
+        server_version: row.get("server_version")?,
+        response_at_ns: perhaps("response_at_ns")?,
+        first_byte_at_ns: perhaps("first_byte_at_ns")?,
+        ended_at_ns: perhaps("ended_at_ns")?,
+        end: row.get::<_, Option<u8>>("end_code")?.and_then(HttpEnd::from_code),
+        request_bytes: number("request_bytes")?,
+        response_bytes: number("response_bytes")?,
+        lost_bytes: number("lost_bytes")?,
+        undecodable: row.get("undecodable")?,
+        conversation: conversation_from(row)?,
+        request_seq: perhaps("request_seq")?,
+        first_segment: number("first_segment")?,
+        last_segment: number("last_segment")?,
+    })
+}
+
+/// What holds a session of MCP together, as it is written down: its name, and what it is held by.
+pub(crate) fn kind_of_conversation(kind: &HttpSessionKind) -> (&'static str, Option<&str>) {
+    match kind {
+        HttpSessionKind::Assigned(id) => ("assigned", Some(id)),
+        HttpSessionKind::Unassigned => ("unassigned", None),
+        HttpSessionKind::Endpoint(uri) => ("endpoint", Some(uri)),
+        HttpSessionKind::Modern => ("modern", None),
+    }
+}
+
+pub(crate) fn told_conversation_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Conversation> {
+    let number = |name| -> rusqlite::Result<u64> { row.get(name).map(unsigned) };
+    let held_by = || -> rusqlite::Result<std::sync::Arc<str>> {
+        Ok(row.get::<_, Option<String>>("held_by")?.unwrap_or_default().into())
+    };
+    let kind = match row.get::<_, String>("kind")?.as_str() {
+        "assigned" => HttpSessionKind::Assigned(held_by()?),
+        "endpoint" => HttpSessionKind::Endpoint(held_by()?),
+        "modern" => HttpSessionKind::Modern,
+        _ => HttpSessionKind::Unassigned,
+    };
+    Ok(Conversation {
+        number: HttpSessionNumber(number("number")?),
+        kind,
+        client: row.get("client")?,
+        server: row.get("server")?,
+        revision: row.get("revision")?,
+        era: row.get("era")?,
+        first_seq: number("first_seq")?,
+        last_seq: number("last_seq")?,
+        n_messages: number("n_messages")?,
+        n_calls: number("n_calls")?,
+        n_errors: number("n_errors")?,
+        began_at_ns: number("began_at_ns")?,
+        ended_at_ns: row.get::<_, Option<i64>>("ended_at_ns")?.map(unsigned),
     })
 }
 

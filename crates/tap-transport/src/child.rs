@@ -114,10 +114,11 @@ pub struct ServerProcess {
 
 /// A way to signal the server that cannot hit another process: once the server has been waited for, it does nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct Lifeline(Arc<Mutex<Option<Pid>>>);
+pub struct Lifeline(Arc<Mutex<Option<Pid>>>);
 
 impl Lifeline {
-    pub(crate) fn send(&self, number: i32) {
+    /// Sends the signal with this number.
+    pub fn send(&self, number: i32) {
         let alive = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pid) = *alive {
             // SAFETY: kill takes two numbers and touches no memory. nix's own kill cannot name real-time signals.
@@ -158,46 +159,92 @@ impl ServerProcess {
         self.pid.as_raw().unsigned_abs()
     }
 
-    pub(crate) fn lifeline(&self) -> Lifeline {
+    /// A way to signal the server while the rest of it is in other hands.
+    #[must_use]
+    pub fn lifeline(&self) -> Lifeline {
         self.lifeline.clone()
     }
 
     /// A waiter that can be used while the streams are in other hands.
     pub fn waiter(&self) -> impl FnOnce() -> io::Result<Ending> + use<> {
         let (pid, lifeline) = (self.pid, self.lifeline.clone());
-        move || {
-            // Look first and reap after the lifeline is cut: from the reaping on the number may be another process's.
-            // Not nix's waitid, which refuses what a real-time signal killed.
-            loop {
-                // SAFETY: waitid writes to the address of a local variable.
-                let looked = unsafe {
-                    let mut info: nix::libc::siginfo_t = std::mem::zeroed();
-                    let flags = nix::libc::WEXITED | nix::libc::WNOWAIT;
-                    nix::libc::waitid(nix::libc::P_PID, pid.as_raw().unsigned_abs(), &raw mut info, flags)
-                };
-                let error = io::Error::last_os_error();
-                match looked {
-                    0 => break,
-                    _ if error.kind() == io::ErrorKind::Interrupted => {}
-                    _ => return Err(error),
-                }
-            }
-            lifeline.cut();
-            let mut status = 0;
-            // SAFETY: waitpid writes one integer to the address of a local variable.
-            while unsafe { nix::libc::waitpid(pid.as_raw(), &raw mut status, 0) } < 0 {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-            let status = std::process::ExitStatus::from_raw(status);
-            Ok(match (status.code(), status.signal()) {
-                (Some(code), _) => Ending::Exited(code),
-                (None, number) => Ending::Killed(number.unwrap_or(nix::libc::SIGKILL)),
-            })
+        move || wait_for(pid, &lifeline)
+    }
+}
+
+/// A running program that has our own standard streams.
+#[derive(Debug)]
+pub struct PlainProcess {
+    pid: Pid,
+    lifeline: Lifeline,
+}
+
+impl PlainProcess {
+    /// Starts `program` with `arguments` as [`ServerProcess::spawn`] does, on the same terms, but without pipes, and with
+    /// `environment` set beside what we have of it.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot start it; [`SpawnError::exit_code`] is what a shell would exit with.
+    pub fn spawn(
+        program: &OsStr,
+        arguments: &[OsString],
+        environment: &[(&str, OsString)],
+        mask: SigSet,
+    ) -> Result<Self, SpawnError> {
+        let mut command = command(program, arguments, Some(mask));
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let child = command.spawn().map_err(|source| SpawnError::new(program, source))?;
+        let refused = |_| SpawnError::Refused { command: program.into(), source: io::ErrorKind::InvalidData.into() };
+        let pid = Pid::from_raw(i32::try_from(child.id()).map_err(refused)?);
+        Ok(Self { pid, lifeline: Lifeline(Arc::new(Mutex::new(Some(pid)))) })
+    }
+
+    pub(crate) fn lifeline(&self) -> Lifeline {
+        self.lifeline.clone()
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us wait for it.
+    pub fn wait(&self) -> io::Result<Ending> {
+        wait_for(self.pid, &self.lifeline)
+    }
+}
+
+fn wait_for(pid: Pid, lifeline: &Lifeline) -> io::Result<Ending> {
+    // Look first and reap after the lifeline is cut: from the reaping on the number may be another process's.
+    // Not nix's waitid, which refuses what a real-time signal killed.
+    loop {
+        // SAFETY: waitid writes to the address of a local variable.
+        let looked = unsafe {
+            let mut info: nix::libc::siginfo_t = std::mem::zeroed();
+            let flags = nix::libc::WEXITED | nix::libc::WNOWAIT;
+            nix::libc::waitid(nix::libc::P_PID, pid.as_raw().unsigned_abs(), &raw mut info, flags)
+        };
+        let error = io::Error::last_os_error();
+        match looked {
+            0 => break,
+            _ if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return Err(error),
         }
     }
+    lifeline.cut();
+    let mut status = 0;
+    // SAFETY: waitpid writes one integer to the address of a local variable.
+    while unsafe { nix::libc::waitpid(pid.as_raw(), &raw mut status, 0) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let status = std::process::ExitStatus::from_raw(status);
+    Ok(match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, number) => Ending::Killed(number.unwrap_or(nix::libc::SIGKILL)),
+    })
 }
 
 fn command(program: &OsStr, arguments: &[OsString], mask: Option<SigSet>) -> Command {

@@ -3,7 +3,7 @@
 use nix::libc;
 use nix::sys::signal::{SigSet, SigmaskHow, pthread_sigmask};
 
-use crate::child::ServerProcess;
+use crate::child::{Lifeline, PlainProcess, ServerProcess};
 use crate::sentinel::Sentinel;
 
 /// Signals that are left alone: those nobody can catch, those that a fault of our own raises, our child's end, a broken
@@ -71,7 +71,19 @@ impl Signals {
     ///
     /// When no thread can be started.
     pub fn pass_on_to(self, server: &ServerProcess) -> std::io::Result<PassingOn> {
-        let lifeline = server.lifeline();
+        self.pass_on(server.lifeline())
+    }
+
+    /// The same for a program that has our own standard streams.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn pass_on_to_plain(self, process: &PlainProcess) -> std::io::Result<PassingOn> {
+        self.pass_on(process.lifeline())
+    }
+
+    fn pass_on(self, lifeline: Lifeline) -> std::io::Result<PassingOn> {
         let Self { mut sentinel } = self;
         let (dismiss, dismissed) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::peers::manifest_folder;
+use crate::peers::manifest_folder;
 use crate::support::{Scratch, TAP, talk, wait_until};
 
 /// The variable that each process of a conversation inherits, so that one that outlives it can be told.

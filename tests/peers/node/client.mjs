@@ -1,7 +1,7 @@
-// A real client, on the SDK that most hosts are built on: node client.mjs SCRIPT.json COMMAND ARGUMENTS…
+// A real client, on the SDK that most hosts are built on: node client.mjs SCRIPT.json COMMAND ARGUMENTS… | URL
 //
 // SCRIPT is {"capabilities": {…}, "environment": {…}, "roots": [uri…], "steps": [[METHOD, PARAMS, OPTIONS]…]}. Each step
-// is awaited before the next. Besides the methods of MCP there is ["wait", METHOD]: until the server has sent that.
+// is awaited before the next. With a URL, {"transport": "sse"} chooses the older of the two HTTP transports. Besides the methods of MCP there is ["wait", METHOD]: until the server has sent that.
 // OPTIONS: {"progress": true} asks for progress; {"cancel": METHOD} gives up the call when the server asks METHOD of us,
 // which is a moment that does not depend on how fast anybody is.
 //
@@ -10,11 +10,14 @@
 // stderr is the server's alone.
 import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as schema from '@modelcontextprotocol/sdk/types.js';
 
 const [scriptPath, command, ...args] = process.argv.slice(2);
-const { capabilities = {}, environment = {}, roots = [], steps } = JSON.parse(readFileSync(scriptPath, 'utf8'));
+const isRemote = /^https?:/.test(command);
+const { capabilities = {}, environment = {}, roots = [], steps, transport: kind } = JSON.parse(readFileSync(scriptPath, 'utf8'));
 
 const volatile = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>'],
@@ -101,15 +104,24 @@ async function take([method, params, { progress, cancel } = {}]) {
     giveUp = { [cancel]: () => controller.abort('not wanted any more') };
   }
   try {
-    await ask[method](params, options);
-    print({ step: method });
+    const result = await ask[method](params, options);
+    // Over HTTP the answers of a server come on several streams, so that their order alone does not tell whose each is.
+    print(isRemote ? { step: method, target: target(params), result } : { step: method });
   } catch ({ code, message, data }) {
-    print({ step: method, error: { code, message, data } });
+    print({ step: method, ...(isRemote && { target: target(params) }), error: { code, message, data } });
   }
   giveUp = {};
 }
 
-const transport = new StdioClientTransport({ command, args, env: environment });
+const target = (params) => params?.name ?? params?.uri;
+
+function connection() {
+  if (!isRemote) return new StdioClientTransport({ command, args, env: environment });
+  const Transport = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
+  return new Transport(new URL(command));
+}
+
+const transport = connection();
 transport.onmessage = (message) => {
   print({ message });
   seen.add(message.method);
@@ -118,6 +130,11 @@ transport.onmessage = (message) => {
 await client.connect(transport);
 print({ server: client.getServerVersion() });
 for (const step of steps) await take(step);
+if (isRemote) {
+  await transport.terminateSession?.();
+  await client.close();
+  process.exit();
+}
 // The SDK does not tell how the server ended, and terminates one that needs more than two seconds for it, which on a busy
 // machine is any. Its version is pinned, so its own field will do.
 const server = transport._process;

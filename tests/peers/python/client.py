@@ -1,6 +1,6 @@
-"""A real client, on the Python SDK as it comes: python client.py SCRIPT.json COMMAND ARGUMENTS…
+"""A real client, on the Python SDK as it comes: python client.py SCRIPT.json COMMAND ARGUMENTS… | URL
 
-It asks `server/discover` first, and falls back to `initialize`. SCRIPT and what is printed are as in ../node/client.mjs; it
+It asks `server/discover` first, and falls back to `initialize`, unless {"mode": "legacy"} or a revision is in SCRIPT. SCRIPT and what is printed are as in ../node/client.mjs; it
 knows fewer methods, of the capabilities only elicitation, and does not tell how the server ended.
 """
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.client import session, stdio
+from mcp.client import session, sse, stdio, streamable_http
 from mcp.types import ElicitResult, Implementation
 
 # What is told apart by patience would differ from run to run on a busy machine: whether a probe was answered, and whether
@@ -19,6 +19,7 @@ session.DISCOVER_TIMEOUT_SECONDS = 60
 stdio.PROCESS_TERMINATION_TIMEOUT = 60
 
 script_path, command, *arguments = sys.argv[1:]
+is_remote = command.startswith("http")
 with open(script_path, encoding="utf-8") as file:
     script = json.load(file)
 
@@ -36,16 +37,26 @@ def canonical(value):
     return value
 
 
+def transport():
+    if not is_remote:
+        return stdio.stdio_client(StdioServerParameters(command=command, args=arguments, env=script.get("environment")))
+    if script.get("transport") == "sse":
+        return sse.sse_client(command)
+    return streamable_http.streamable_http_client(command)
+
+
 @asynccontextmanager
-async def overheard(parameters):
-    """The SDK's stdio transport, with each message of the server's shown on its way."""
-    async with stdio.stdio_client(parameters) as (read, write):
+async def overheard():
+    """The SDK's transport, with each message of the server's shown on its way."""
+    async with transport() as (read, write):
         inlet, outlet = anyio.create_memory_object_stream(0)
 
         async def pass_on():
             async with inlet:
                 async for item in read:
-                    show({"message": item.message.model_dump(mode="json", by_alias=True, exclude_unset=True)})
+                    # What is no message is an error of the transport, which the SDK tells in its own way.
+                    if hasattr(item, "message"):
+                        show({"message": item.message.model_dump(mode="json", by_alias=True, exclude_unset=True)})
                     await inlet.send(item)
 
         async with anyio.create_task_group() as tasks:
@@ -66,39 +77,48 @@ async def ask(client, method, params, options):
     extra = {"progress_callback": heard} if options.get("progress") else {}
     match method:
         case "tools/list":
-            await client.list_tools()
+            return await client.list_tools()
         case "tools/call":
-            await client.call_tool(params["name"], params.get("arguments"), **extra)
+            return await client.call_tool(params["name"], params.get("arguments"), **extra)
         case "resources/list":
-            await client.list_resources()
+            return await client.list_resources()
         case "resources/read":
-            await client.read_resource(params["uri"])
+            return await client.read_resource(params["uri"])
         case "prompts/list":
-            await client.list_prompts()
+            return await client.list_prompts()
         case "prompts/get":
-            await client.get_prompt(params["name"], params.get("arguments"))
+            return await client.get_prompt(params["name"], params.get("arguments"))
         case _:
             raise SystemExit(f"{method} is not known here")
 
 
+def step(method, params, outcome):
+    """What became of a step. Over HTTP the order of messages alone does not tell, since they come on several streams."""
+    if not is_remote:
+        return {"step": method} | ({"error": outcome["error"]} if "error" in outcome else {})
+    return {"step": method, "target": params.get("name", params.get("uri"))} | outcome
+
+
 async def main():
-    parameters = StdioServerParameters(command=command, args=arguments, env=script.get("environment"))
     client = Client(
-        overheard(parameters),
+        overheard(),
+        mode=script.get("mode", "auto"),
         client_info=Implementation(name="tap-test-client", version="1.0.0"),
         elicitation_callback=elicit if "elicitation" in script.get("capabilities", {}) else None,
         logging_callback=heard,
         log_level="info",
     )
     async with client:
-        show({"revision": client.protocol_version, "server": client.server_info.name})
+        # Nobody has said who the server is when a revision was chosen without asking.
+        show({"revision": client.protocol_version, "server": getattr(client.server_info, "name", None)})
         for method, *rest in script["steps"]:
             params, options = (*rest, {}, {})[:2]
             try:
-                await ask(client, method, params, options)
-                show({"step": method})
+                result = await ask(client, method, params, options)
+                outcome = {"result": result.model_dump(mode="json", by_alias=True, exclude_unset=True)}
             except MCPError as error:
-                show({"step": method, "error": {"code": error.error.code, "message": error.error.message}})
+                outcome = {"error": {"code": error.error.code, "message": error.error.message}}
+            show(step(method, params, outcome))
 
 
 anyio.run(main)

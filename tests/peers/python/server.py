@@ -1,5 +1,9 @@
-"""A small server on the Python SDK, which speaks both eras: initialize and 2026-07-28."""
+"""A small server on the Python SDK, which speaks both eras, initialize and 2026-07-28: python server.py [TRANSPORT]
 
+TRANSPORT is `stdio` if none is named, or `streamable-http` or `sse`, on a port that the system chooses.
+"""
+
+import sys
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
@@ -61,4 +65,8 @@ def greet(name: str) -> str:
     return f"Say hello to {name}."
 
 
-server.run("stdio")
+match sys.argv[1:]:
+    case ["streamable-http" | "sse" as transport]:
+        server.run(transport, port=0)
+    case _:
+        server.run("stdio")

@@ -10,7 +10,7 @@ use std::io;
 ///
 /// Where the system has no such call, or refuses it.
 #[cfg(target_os = "linux")]
-pub(crate) fn stay_on_one_cpu() -> io::Result<usize> {
+pub fn stay_on_one_cpu() -> io::Result<usize> {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;
 
@@ -25,6 +25,6 @@ pub(crate) fn stay_on_one_cpu() -> io::Result<usize> {
 
 /// Always an error: this system has no call for it.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn stay_on_one_cpu() -> io::Result<usize> {
+pub fn stay_on_one_cpu() -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -5,14 +5,10 @@
 //! can be asked, and at [`phase`] for what is measured. It judges nothing: `cargo xtask bench` compares the figures with
 //! their targets.
 
-mod affinity;
 mod arguments;
 mod error;
-mod message;
 mod phase;
-mod processes;
 mod session;
-mod statistics;
 mod tally;
 
 use std::io::{self, Write};
@@ -20,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::{Map, Value, json};
+use tap_load_client::{affinity, message, processes, statistics};
 
 use crate::arguments::Arguments;
 

@@ -8,29 +8,31 @@ use tap_echo_server::reply;
 
 /// The text of the calls of one run: the same for all but for the call's id, written with eight digits.
 #[derive(Debug, Clone)]
-pub(crate) struct Text {
+pub struct Text {
     before: String,
     after: String,
 }
 
 impl Text {
     /// `call 00000042 of the RUN run`.
-    pub(crate) fn small(run: &str) -> Self {
+    #[must_use]
+    pub fn small(run: &str) -> Self {
         Self { before: "call ".to_owned(), after: format!(" of the {run} run") }
     }
 
     /// The id, and a filling that makes it about `n_bytes` long.
-    pub(crate) fn large(n_bytes: usize) -> Self {
+    #[must_use]
+    pub fn large(n_bytes: usize) -> Self {
         Self { before: String::new(), after: "0123456789abcdef".chars().cycle().take(n_bytes).collect() }
     }
 
     /// The text of the call with this id.
-    pub(crate) fn of(&self, id: u64) -> String {
+    pub fn of(&self, id: u64) -> String {
         format!("{}{id:08}{}", self.before, self.after)
     }
 
     /// Replaces `out` with the call of this id, without a newline. The text needs no escape.
-    pub(crate) fn write_call(&self, out: &mut Vec<u8>, id: u64) {
+    pub fn write_call(&self, out: &mut Vec<u8>, id: u64) {
         out.clear();
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         // A `Vec` takes all that is written to it.
@@ -41,7 +43,7 @@ impl Text {
     }
 
     /// Replaces `out` with the exact answer of the echo server to that call.
-    pub(crate) fn write_answer(&self, out: &mut Vec<u8>, id: u64) {
+    pub fn write_answer(&self, out: &mut Vec<u8>, id: u64) {
         out.clear();
         reply::echo_with(out, &id.to_string(), |out| {
             out.push(b'"');
@@ -58,7 +60,7 @@ impl Text {
 }
 
 /// The id of a response as it is written, `null` included; `None` for what is no response.
-pub(crate) fn response_id(line: &[u8]) -> Option<&str> {
+pub fn response_id(line: &[u8]) -> Option<&str> {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(borrow, default, deserialize_with = "present")]

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 /// The environment variable that marks all that one start of a command became. It is inherited, also by a process that
 /// leaves the process group and whose parent died.
-pub(crate) const MARK_VARIABLE: &str = "TAP_LOAD_RUN";
+pub const MARK_VARIABLE: &str = "TAP_LOAD_RUN";
 
 /// All processes that one start of a command became.
 #[derive(Debug, Clone)]
-pub(crate) struct Family {
+pub struct Family {
     /// The process that we started.
     root: u32,
     /// The file name of the executable that the root runs.
@@ -26,35 +26,42 @@ pub(crate) struct Family {
 
 /// What processes use, or used at most.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct Usage {
-    pub(crate) resident_kib: u64,
-    pub(crate) peak_resident_kib: u64,
-    pub(crate) cpu_ms: f64,
+pub struct Usage {
+    /// Resident memory, shared pages included.
+    pub resident_kib: u64,
+    /// The most that was resident at once.
+    pub peak_resident_kib: u64,
+    /// Time on CPUs, by the process itself and by the system for it.
+    pub cpu_ms: f64,
 }
 
 /// What the tap's processes use: all together, and the one that we started.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct TapUsage {
-    pub(crate) n_processes: usize,
-    pub(crate) all: Usage,
-    pub(crate) main: Usage,
+pub struct TapUsage {
+    /// How many processes these are.
+    pub n_processes: usize,
+    /// The sum over all of them.
+    pub all: Usage,
+    /// The process that was started.
+    pub main: Usage,
 }
 
 /// What a report says of the tap's processes over a whole phase.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
-pub(crate) struct TapCost {
+pub struct TapCost {
     /// The sum of the peaks of all the tap's processes, pages that they share counted in each.
-    pub(crate) tap_peak_rss_kib: u64,
+    pub tap_peak_rss_kib: u64,
     /// The peak of the process that was started.
-    pub(crate) tap_main_peak_rss_kib: u64,
-    pub(crate) tap_processes: usize,
+    pub tap_main_peak_rss_kib: u64,
+    /// How many processes of the tap were seen.
+    pub tap_processes: usize,
     /// CPU time between the handshake and the end, of all the tap's processes.
-    pub(crate) tap_cpu_ms: f64,
+    pub tap_cpu_ms: f64,
 }
 
 /// The highest values seen of each process: some may have ended since.
 #[derive(Debug, Default)]
-pub(crate) struct HighWater(HashMap<u32, Usage>);
+pub struct HighWater(HashMap<u32, Usage>);
 
 /// One line of `/proc/PID/stat`, as far as it is needed.
 #[derive(Debug, PartialEq)]
@@ -67,12 +74,14 @@ struct Stat {
 
 impl Family {
     /// `root` must be running the tap already, or the server if there is none: it is asked for its executable.
-    pub(crate) fn new(root: u32, server_executable: &str, mark: String) -> Self {
+    #[must_use]
+    pub fn new(root: u32, server_executable: &str, mark: String) -> Self {
         Self { root, root_executable: executable(root), server_executable: server_executable.to_owned(), mark }
     }
 
     /// All that run: descendants of the root, its process group, and orphans of the same executable and mark.
-    pub(crate) fn all(&self) -> Vec<u32> {
+    #[must_use]
+    pub fn all(&self) -> Vec<u32> {
         let stats: HashMap<u32, Stat> = pids().filter_map(|pid| Some((pid, stat(pid)?))).collect();
         let mut found: Vec<u32> = stats
             .iter()
@@ -84,19 +93,22 @@ impl Family {
     }
 
     /// Those of [`all`](Self::all) that are not the server.
-    pub(crate) fn tap(&self) -> Vec<u32> {
+    #[must_use]
+    pub fn tap(&self) -> Vec<u32> {
         self.all().into_iter().filter(|&pid| !self.is_server(pid)).collect()
     }
 
     /// What the tap uses now.
-    pub(crate) fn tap_usage(&self) -> TapUsage {
+    #[must_use]
+    pub fn tap_usage(&self) -> TapUsage {
         let mut high_water = HighWater::default();
         high_water.look(&self.tap());
         high_water.tap_usage(self.root)
     }
 
     /// The value of [`MARK_VARIABLE`] in this family.
-    pub(crate) fn mark(&self) -> &str {
+    #[must_use]
+    pub fn mark(&self) -> &str {
         &self.mark
     }
 
@@ -124,7 +136,7 @@ impl Family {
 
 impl HighWater {
     /// Takes over what these processes use, where it is more than before.
-    pub(crate) fn look(&mut self, pids: &[u32]) {
+    pub fn look(&mut self, pids: &[u32]) {
         for &pid in pids {
             let Some(seen) = usage(pid) else { continue };
             let kept = self.0.entry(pid).or_default();
@@ -135,7 +147,8 @@ impl HighWater {
     }
 
     /// The sum over all processes looked at, and the one of `root`.
-    pub(crate) fn tap_usage(&self, root: u32) -> TapUsage {
+    #[must_use]
+    pub fn tap_usage(&self, root: u32) -> TapUsage {
         let mut sum = Usage::default();
         for usage in self.0.values() {
             sum.resident_kib += usage.resident_kib;
@@ -147,7 +160,7 @@ impl HighWater {
 }
 
 /// How many of these processes still run when all are gone or `patience` is over. A zombie does not run.
-pub(crate) fn still_running(pids: &[u32], patience: Duration) -> usize {
+pub fn still_running(pids: &[u32], patience: Duration) -> usize {
     let end = Instant::now() + patience;
     loop {
         let n_running = pids.iter().filter(|&&pid| stat(pid).is_some_and(|stat| !stat.is_zombie)).count();

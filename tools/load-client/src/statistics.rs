@@ -3,48 +3,48 @@
 use std::time::Duration;
 
 /// Durations in order, to ask for percentiles.
-pub(crate) struct Sorted(Vec<Duration>);
+pub struct Sorted(Vec<Duration>);
 
 impl Sorted {
     /// The durations need no order; there must be at least one.
-    pub(crate) fn new(mut durations: Vec<Duration>) -> Self {
+    pub fn new(mut durations: Vec<Duration>) -> Self {
         durations.sort_unstable();
         Self(durations)
     }
 
     /// The smallest duration that at least this share (0 to 1) of all do not exceed (nearest rank); zero if there
     /// are none.
-    pub(crate) fn percentile(&self, share: f64) -> Duration {
+    pub fn percentile(&self, share: f64) -> Duration {
         let rank = (self.0.len() as f64 * share).ceil() as usize;
         self.0.get(rank.clamp(1, self.0.len().max(1)) - 1).copied().unwrap_or_default()
     }
 
     /// The mean; zero if there are none.
-    pub(crate) fn mean(&self) -> Duration {
+    pub fn mean(&self) -> Duration {
         let n_durations = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0.iter().sum::<Duration>().checked_div(n_durations).unwrap_or_default()
     }
 }
 
 /// Rounded to two digits after the point: more would be noise.
-pub(crate) fn rounded(figure: f64) -> f64 {
+pub fn rounded(figure: f64) -> f64 {
     (figure * 100.0).round() / 100.0
 }
 
 /// Milliseconds, rounded.
-pub(crate) fn milliseconds(duration: Duration) -> f64 {
+pub fn milliseconds(duration: Duration) -> f64 {
     rounded(duration.as_secs_f64() * 1e3)
 }
 
 /// Microseconds, rounded.
-pub(crate) fn microseconds(duration: Duration) -> f64 {
+pub fn microseconds(duration: Duration) -> f64 {
     rounded(duration.as_secs_f64() * 1e6)
 }
 
 /// The highest of the first quarter and the highest of the last, `None` without any sample.
 ///
 /// A quarter is rounded up, so that three samples are compared as first and last.
-pub(crate) fn first_and_last_quarter(samples: &[u64]) -> Option<(u64, u64)> {
+pub fn first_and_last_quarter(samples: &[u64]) -> Option<(u64, u64)> {
     let quarter = samples.len().div_ceil(4);
     let first = samples[..quarter].iter().max()?;
     let last = samples[samples.len() - quarter..].iter().max()?;

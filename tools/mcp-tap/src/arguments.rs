@@ -75,7 +75,7 @@ pub(crate) enum Command {
     ///
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
-    Proxy(Proxy),
+    Proxy(Box<Proxy>),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -134,6 +134,7 @@ pub(crate) enum Command {
     after_long_help = "Examples:\n  \
         mcp-tap run -- npx -y @modelcontextprotocol/server-everything\n  \
         mcp-tap run --name fs -- npx -y @modelcontextprotocol/server-filesystem ~/src\n  \
+        mcp-tap run --http 127.0.0.1:7000 -- python server.py\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"run\",\"--\",\"python\",\"server.py\"]}      in a host's configuration",
     override_usage = "mcp-tap run [OPTIONS] [--] COMMAND [ARGUMENTS]..."
 )]
@@ -141,9 +142,38 @@ pub(crate) struct Run {
     /// What to call the server [default: made from its command]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) http: HttpSide,
     /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Options of `run` where hosts talk HTTP.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Serving a stdio server over HTTP")]
+pub(crate) struct HttpSide {
+    /// Serve the command over HTTP at this address; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Where MCP is at that address
+    #[arg(long, value_name = "PATH", default_value = "/mcp", requires = "http")]
+    pub(crate) path: String,
+    /// End a session that nobody used for so many minutes
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, requires = "http")]
+    pub(crate) idle: u64,
+    /// At most so many sessions, each with a server process of its own
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "http")]
+    pub(crate) sessions: usize,
+    /// Refuse bodies of more than so many MiB
+    #[arg(long, value_name = "MIB", default_value_t = 256, requires = "http")]
+    pub(crate) body_limit: usize,
+    /// Also take requests of pages of this site, such as https://app.example.com
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Also take requests to this host name, when it is reached by another than localhost
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
 }
 
 /// Options of `proxy`.
@@ -151,11 +181,17 @@ pub(crate) struct Run {
 #[command(after_long_help = "Examples:\n  \
         mcp-tap proxy https://example.com/mcp\n  \
         mcp-tap proxy --listen 127.0.0.1:7000 http://localhost:3000/mcp\n  \
-        mcp-tap proxy --name search https://example.com/sse")]
+        mcp-tap proxy --name search https://example.com/sse\n  \
+        mcp-tap proxy --bearer-env TOKEN https://example.com/mcp\n  \
+        mcp-tap proxy --forward -- my-agent --its-options\n  \
+        {\"command\":\"mcp-tap\",\"args\":[\"proxy\",\"--stdio\",\"https://example.com/mcp\"]}      in a host's configuration")]
 pub(crate) struct Proxy {
     /// What to call the server [default: made from its address]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    /// Be a server on stdio for a host that starts us, in front of the server over HTTP
+    #[arg(long, conflicts_with_all = ["listen", "allow_origin", "allow_host"])]
+    pub(crate) stdio: bool,
     /// Where hosts connect; port 0 is a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
@@ -165,9 +201,55 @@ pub(crate) struct Proxy {
     /// Also take requests to this host name, when it is reached by another than localhost
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,
+    /// Trust the certificates in this file (PEM) beside the system's; may be given several times
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) cacert: Vec<PathBuf>,
+    /// How large the head of a request or an answer may be, bytes
+    #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
+    pub(crate) max_header_size: usize,
     /// The server's address, as it would stand in the host's configuration
-    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
-    pub(crate) url: Uri,
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
+    pub(crate) url: Option<Uri>,
+    #[command(flatten)]
+    pub(crate) credentials: Credentials,
+    #[command(flatten)]
+    pub(crate) forwarding: Forwarding,
+}
+
+/// What is added to requests on their way to a server.
+#[derive(Debug, Args)]
+pub(crate) struct Credentials {
+    /// Send the token in this environment variable as `Authorization: Bearer`, where a client sends no such header
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "forward")]
+    pub(crate) bearer_env: Option<String>,
+    /// Send this header, where a client sends none of that name; ${VARIABLE} stands for a variable of the environment
+    #[arg(long, value_name = "NAME: VALUE", conflicts_with = "forward")]
+    pub(crate) header: Vec<String>,
+}
+
+/// Options of `proxy --forward`.
+#[derive(Debug, Args)]
+pub(crate) struct Forwarding {
+    /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
+    #[arg(long, conflicts_with_all = ["url", "name", "allow_origin", "allow_host"])]
+    pub(crate) forward: bool,
+    /// Look into what goes to this host and those below it alone; may be given several times
+    #[arg(long, value_name = "HOST", requires = "forward")]
+    pub(crate) only: Vec<String>,
+    /// Do not look into what goes to this host and those below it; may be given several times
+    #[arg(long, value_name = "HOST", requires = "forward")]
+    pub(crate) tunnel: Vec<String>,
+    /// Start this command with the proxy in its environment, and end with it
+    #[arg(last = true, value_name = "COMMAND", requires = "forward", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn parse_header_size(text: &str) -> Result<usize, String> {
+    let smallest = tap_http::SMALLEST_HEADER_LIMIT_BYTES;
+    match text.parse() {
+        Ok(size) if (smallest..=1 << 30).contains(&size) => Ok(size),
+        _ => Err(format!("a number of bytes from {smallest} on")),
+    }
 }
 
 /// Options of `ls`.

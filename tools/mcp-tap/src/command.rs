@@ -1,10 +1,13 @@
 //! The commands, one file each.
 
+mod bridge_http;
+mod bridge_stdio;
 pub(crate) mod check;
 pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod explain;
+pub(crate) mod forward;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
@@ -12,4 +15,5 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
+mod stop;
 pub(crate) mod transfer;

@@ -56,3 +56,17 @@ impl From<std::io::Error> for Failure {
         Self { silent, ..Self::new(format!("cannot write the output: {error}")) }
     }
 }
+
+/// An error with all its causes, each once.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,11 +1,15 @@
 //! Following a session from its first message: what `check`, `stats` and `state` have in common.
 
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 
 use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::Node;
 use tap_protocol::meta;
-use tap_session::{Follower, Lens, Meaning, Recorded};
+use tap_session::{
+    Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState,
+};
+use tap_store::Transport;
 
 use crate::arguments::Global;
 use crate::failure::Failure;
@@ -19,29 +23,97 @@ const FRAMES_A_WORD: u64 = 20_000;
 /// How far the beginning of a session is looked for: a server may write many lines to stderr before it is spoken to.
 const LOOK_AHEAD: usize = 10_000;
 
+/// One thing that was followed: a frame with what it meant, or what was known without one.
+pub(crate) struct Seen<'a> {
+    /// The frame. `None` for what is known from the head or the end of an exchange, and when nothing more will come.
+    pub(crate) frame: Option<&'a Frame>,
+    /// The exchange of HTTP that it was in, if something was.
+    pub(crate) exchange: Option<u64>,
+    /// Which session of MCP it is of, where a recording holds many. Over HTTP `None` for what is of none.
+    pub(crate) conversation: Option<HttpSessionNumber>,
+    /// What it meant.
+    pub(crate) meaning: &'a Meaning,
+    /// What is true now in the session of MCP that it is of; of none, nothing.
+    pub(crate) state: &'a SessionState,
+}
+
 /// A session that was followed.
 pub(crate) struct Followed {
-    /// What is known at the end.
-    pub(crate) follower: Follower,
+    /// What is known at the end: of stdio one state, over HTTP one for each session of MCP, in the order in which they were
+    /// begun.
+    pub(crate) states: Vec<(Option<HttpSessionNumber>, SessionState)>,
     /// The number of the last frame that was followed.
     pub(crate) last_seq: u64,
     /// Whether all of the session was followed, and it is over.
     pub(crate) over: bool,
 }
 
-/// Follows a session up to the frame `last`. `sink` gets each frame with what it meant, and at the end what is known only
-/// when nothing more will come, without a frame.
+impl Followed {
+    /// What is known at the end of one session of MCP: the one that is named, or the last one.
+    pub(crate) fn state_of(&self, conversation: Option<HttpSessionNumber>) -> Option<&SessionState> {
+        let mut states = self.states.iter().rev();
+        let found = states.find(|(number, _)| conversation.is_none() || *number == conversation);
+        found.map(|(_, state)| state)
+    }
+
+    /// What is known at the end of the last session of MCP; nothing, where there was none.
+    pub(crate) fn state(&self) -> SessionState {
+        self.state_of(None).cloned().unwrap_or_default()
+    }
+}
+
+/// Says how far it is, on a terminal, when there is much to do.
+struct Word<'a> {
+    name: &'a str,
+    n_frames: u64,
+    talk: bool,
+}
+
+impl<'a> Word<'a> {
+    fn new(global: &Global, name: &'a str, n_frames: u64) -> Self {
+        Self { name, n_frames, talk: !global.quiet && std::io::stderr().is_terminal() && n_frames > FRAMES_A_WORD }
+    }
+
+    fn at(&self, seq: u64) {
+        if self.talk && seq.is_multiple_of(FRAMES_A_WORD) {
+            let share = seq as f64 / self.n_frames as f64 * 100.0;
+            let _ = write!(std::io::stderr(), "\rfollowing {}: {share:3.0} %", shown(self.name, false));
+        }
+    }
+}
+
+impl Drop for Word<'_> {
+    fn drop(&mut self) {
+        if self.talk {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// Follows a session up to the frame `last`. `sink` gets each frame with what it meant, and without a frame what is known
+/// between two of them, and what is known only when nothing more will come.
 pub(crate) fn follow(
     global: &Global,
     found: &Found,
     last: u64,
-    mut sink: impl FnMut(Option<&Frame>, &Meaning, &Follower) -> Result<(), Failure>,
+    sink: impl FnMut(Seen<'_>) -> Result<(), Failure>,
+) -> Result<Followed, Failure> {
+    catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
+    match found.session.start.transport {
+        Transport::Stdio => follow_stdio(global, found, last, sink),
+        Transport::Http => follow_http(global, found, last, sink),
+    }
+}
+
+fn follow_stdio(
+    global: &Global,
+    found: &Found,
+    last: u64,
+    mut sink: impl FnMut(Seen<'_>) -> Result<(), Failure>,
 ) -> Result<Followed, Failure> {
     let (store, session) = (&found.store, found.session.id);
-    let name = &found.session.start.name;
-    catch_up(global, store, session, name)?;
     let n_frames = found.last_seq()?;
-    let talk = !global.quiet && std::io::stderr().is_terminal() && n_frames > FRAMES_A_WORD;
+    let word = Word::new(global, &found.session.start.name, n_frames);
     let mut follower = if begins_whole(found)? { Follower::new() } else { Follower::from_the_middle() };
     let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
     let mut last_seq = 0;
@@ -56,23 +128,77 @@ pub(crate) fn follow(
         }
         meaning.clear();
         follower.follow(&frame, &mut lens, &mut meaning);
-        sink(Some(&frame), &meaning, &follower)?;
+        let (meaning, state) = (&meaning, follower.state());
+        sink(Seen { frame: Some(&frame), exchange: None, conversation: None, meaning, state })?;
         last_seq = frame.seq;
-        if talk && frame.seq % FRAMES_A_WORD == 0 {
-            let share = frame.seq as f64 / n_frames as f64 * 100.0;
-            let _ = write!(std::io::stderr(), "\rfollowing {}: {share:3.0} %", shown(name, false));
-        }
+        word.at(last_seq);
     }
-    if talk {
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
-    }
+    drop(word);
     let over = !live && last_seq >= n_frames;
     if over {
         meaning.clear();
         follower.finish(&mut meaning);
-        sink(None, &meaning, &follower)?;
+        let (meaning, state) = (&meaning, follower.state());
+        sink(Seen { frame: None, exchange: None, conversation: None, meaning, state })?;
     }
-    Ok(Followed { follower, last_seq, over })
+    Ok(Followed { states: vec![(None, follower.state().clone())], last_seq, over })
+}
+
+fn follow_http(
+    global: &Global,
+    found: &Found,
+    last: u64,
+    mut sink: impl FnMut(Seen<'_>) -> Result<(), Failure>,
+) -> Result<Followed, Failure> {
+    let (store, session) = (&found.store, found.session.id);
+    let n_frames = found.last_seq()?;
+    let word = Word::new(global, &found.session.start.name, n_frames);
+    let live = store.is_live(session);
+    let nothing = SessionState::default();
+    let mut last_seq = 0;
+    // Where it is left before the end: what was followed by then.
+    let mut left = None;
+    let reading = store.read_http(session, |read, follower| {
+        if read.frame.as_ref().is_some_and(|read| last < read.frame.seq) {
+            return Ok(ControlFlow::Break(()));
+        }
+        let exchange = read.exchange.as_ref();
+        let (frame, exchange, conversation) = match &read.frame {
+            Some(read) => (Some(&read.frame), read.exchange, read.conversation),
+            None => (None, exchange.map(|this| this.number), exchange.and_then(|this| this.conversation)),
+        };
+        let state_of = |number: Option<HttpSessionNumber>| {
+            number.and_then(|number| follower.session(number)).map_or(&nothing, HttpSession::state)
+        };
+        let (mut main, mut others) = (Meaning { events: read.events, ..Meaning::default() }, Vec::new());
+        for HttpMeaning { session, mut meaning } in read.meanings {
+            if Some(session) == conversation {
+                main.findings.append(&mut meaning.findings);
+                main.links.append(&mut meaning.links);
+            } else {
+                others.push((session, meaning));
+            }
+        }
+        let (meaning, state) = (&main, state_of(conversation));
+        sink(Seen { frame, exchange, conversation, meaning, state })?;
+        for (number, meaning) in &others {
+            let (conversation, state) = (Some(*number), state_of(Some(*number)));
+            sink(Seen { frame: None, exchange, conversation, meaning, state })?;
+        }
+        if let Some(frame) = frame {
+            last_seq = frame.seq;
+            word.at(last_seq);
+        }
+        if last < n_frames {
+            left = Some(follower.clone());
+        }
+        Ok::<_, Failure>(ControlFlow::Continue(()))
+    })?;
+    drop(word);
+    let over = !live && last_seq >= n_frames;
+    let follower = left.as_ref().unwrap_or_else(|| reading.follower());
+    let states = follower.states().map(|(number, state)| (Some(number), state.clone()));
+    Ok(Followed { states: states.collect(), last_seq, over })
 }
 
 /// Whether a session was recorded from its first message. A tap records a server from its start, but a file may hold a

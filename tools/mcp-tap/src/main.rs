@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod credentials;
 mod failure;
 mod following;
 mod name;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     start_own_log();
     let done = match command {
         Command::Run(run) => command::run::run(&global, run),
+        Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),

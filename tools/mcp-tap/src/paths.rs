@@ -10,6 +10,11 @@ pub(crate) fn default_database() -> Result<PathBuf, Failure> {
     Ok(folder("XDG_DATA_HOME", ".local/share")?.join("mcp-tap").join("tap.db"))
 }
 
+/// Where the local authority is kept.
+pub(crate) fn authority_folder() -> Result<PathBuf, Failure> {
+    Ok(folder("XDG_DATA_HOME", ".local/share")?.join("mcp-tap"))
+}
+
 /// Where our own log goes when it is asked for.
 pub(crate) fn log_folder() -> Result<PathBuf, Failure> {
     Ok(folder("XDG_STATE_HOME", ".local/state")?.join("mcp-tap").join("log"))

@@ -6,8 +6,10 @@
 
 mod build;
 mod figure;
+mod http;
 mod machine;
 mod phase;
+mod spread;
 mod subject;
 mod table;
 
@@ -21,9 +23,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::build::Programs;
-use self::figure::{FIGURES, Outcome, Verdict};
+use self::figure::{FIGURES, HEAD, Outcome};
 use self::machine::Machine;
 use self::phase::Phase;
+use self::spread::Verdict;
 use self::subject::{Run, Subject};
 
 /// What to measure, and how often.
@@ -35,7 +38,7 @@ pub(crate) struct Arguments {
     /// Also write all reports and figures to this file, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
-    /// How often each subject is measured, but for `sustained`
+    /// How often each subject is measured, but for `sustained` and the event streams of `http`
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// How often each subject is measured in `sustained`, which takes a minute a time
@@ -47,6 +50,12 @@ pub(crate) struct Arguments {
     /// sustained: calls a second; each is two messages
     #[arg(long, default_value_t = 100_000)]
     rate: usize,
+    /// http: event streams at the same time
+    #[arg(long, default_value_t = 200)]
+    streams: usize,
+    /// http: for how long, in seconds
+    #[arg(long, default_value_t = 60)]
+    stream_seconds: usize,
     /// Measure this in place of `mcp-tap run --db {db} --`; words are parted by spaces, `{db}` is a new file each time, and
     /// the server's path is put at the end
     #[arg(long)]
@@ -76,6 +85,8 @@ enum What {
     List,
     /// Whether the tap keeps up with 200,000 messages a second, and does not grow
     Sustained,
+    /// What the tap costs as a reverse proxy over HTTP
+    Http,
     /// Everything
     All,
 }
@@ -113,8 +124,43 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// True when all targets are met.
 fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
-    let programs = Programs::build(arguments.wrapper.as_deref())?;
     let mut machine = Machine::look();
+    let stdio = (arguments.what != What::Http).then(|| measure_stdio(arguments)).transpose()?;
+    let http = arguments.what.holds(What::Http).then(|| http::measure(arguments)).transpose()?;
+    machine.look_again();
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    let mut report = json!({"machine": machine, "what": arguments.what, "rounds": arguments.rounds});
+    let _ = writeln!(io::stdout(), "{machine}");
+    if let Some(stdio) = stdio {
+        let rows: Vec<_> = stdio.outcomes.iter().map(Outcome::row).collect();
+        let _ = write!(io::stdout(), "\n{}", table::markdown(&HEAD, &rows));
+        verdicts.extend(stdio.outcomes.iter().map(|outcome| outcome.verdict));
+        report["wrapper"] = json!(stdio.wrapper);
+        report["copier_writes_log"] = json!(!arguments.bare_copier);
+        report["runs"] = json!(stdio.runs);
+        report["figures"] = json!(stdio.outcomes);
+    }
+    if let Some(http) = http {
+        let _ = write!(io::stdout(), "\n{}", http.markdown());
+        verdicts.extend(http.verdicts());
+        report["http"] = http.report();
+    }
+    if let Some(path) = &arguments.json {
+        let text = format!("{report:#}\n");
+        fs::write(path, text).map_err(|source| BenchError::Write { path: path.clone(), source })?;
+    }
+    Ok(verdicts.into_iter().all(Verdict::is_fine))
+}
+
+/// What was measured over stdio.
+struct Stdio {
+    outcomes: Vec<Outcome>,
+    runs: Vec<Run>,
+    wrapper: String,
+}
+
+fn measure_stdio(arguments: &Arguments) -> Result<Stdio, BenchError> {
+    let programs = Programs::build(arguments.wrapper.as_deref())?;
     let figures: Vec<_> = FIGURES.iter().filter(|figure| arguments.what.holds(figure.what)).collect();
     let phases = Phase::ALL.into_iter().filter(|phase| figures.iter().any(|figure| figure.phase == *phase));
     let runs: Vec<Run> = rounds(&phases.collect::<Vec<_>>(), arguments)
@@ -125,23 +171,8 @@ fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
             run
         })
         .collect();
-    machine.look_again();
-    let outcomes: Vec<Outcome> = figures.iter().map(|figure| figure.outcome(&runs)).collect();
-    let _ = write!(io::stdout(), "{machine}\n\n{}", table::markdown(&outcomes));
-    if let Some(path) = &arguments.json {
-        let report = json!({
-            "machine": machine,
-            "what": arguments.what,
-            "rounds": arguments.rounds,
-            "wrapper": programs.wrapper(),
-            "copier_writes_log": !arguments.bare_copier,
-            "runs": runs,
-            "figures": outcomes,
-        });
-        let text = format!("{report:#}\n");
-        fs::write(path, text).map_err(|source| BenchError::Write { path: path.clone(), source })?;
-    }
-    Ok(outcomes.iter().all(|outcome| !matches!(outcome.verdict, Verdict::Missed | Verdict::Unknown)))
+    let outcomes = figures.iter().map(|figure| figure.outcome(&runs)).collect();
+    Ok(Stdio { outcomes, runs, wrapper: programs.wrapper() })
 }
 
 /// What is run, in order. Within a round the subjects take turns in each phase, and each round another begins.
@@ -187,7 +218,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    fn arguments(line: &str) -> Arguments {
+    pub(super) fn arguments(line: &str) -> Arguments {
         clap::Parser::try_parse_from(line.split(' ')).map(|line: Line| line.arguments).unwrap()
     }
 
@@ -212,7 +243,8 @@ mod tests {
 
     #[test]
     fn every_word_for_what_has_a_figure() {
-        for what in What::value_variants() {
+        // HTTP has a table of its own.
+        for what in What::value_variants().iter().filter(|what| **what != What::Http) {
             assert!(FIGURES.iter().any(|figure| what.holds(figure.what)), "{what:?}");
         }
     }

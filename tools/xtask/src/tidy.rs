@@ -42,11 +42,15 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-text", MayKnow::Only(&[])),
+    ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
     ("tap-load-client", MayKnow::Only(&["tap-echo-server"])),
+    ("tap-http-echo-server", MayKnow::Only(&["tap-echo-server"])),
+    ("tap-http-pass-through", MayKnow::Only(&[])),
+    ("tap-http-load-client", MayKnow::Only(&["tap-echo-server", "tap-http-echo-server", "tap-load-client"])),
     ("xtask", MayKnow::Only(&[])),
 ];
 
@@ -59,6 +63,7 @@ const SANS_IO: &[&str] = &[
     "tap-session",
     "tap-exchange",
     "tap-text",
+    "tap-bridge",
     "tap-filter",
     "tap-compare",
     "tap-control",

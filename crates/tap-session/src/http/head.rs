@@ -51,12 +51,14 @@ impl<'a> Headers<'a> {
     }
 
     /// The media type of the body, without parameters.
-    pub(super) fn media_type(self) -> Option<&'a str> {
+    #[must_use]
+    pub fn media_type(self) -> Option<&'a str> {
         Some(self.text("content-type")?.split(';').next()?.trim())
     }
 
     /// Whether the body is said to be of this type.
-    pub(super) fn is_of_type(self, wanted: &str) -> bool {
+    #[must_use]
+    pub fn is_of_type(self, wanted: &str) -> bool {
         self.media_type().is_some_and(|media_type| media_type.eq_ignore_ascii_case(wanted))
     }
 

@@ -46,6 +46,18 @@ fn decoded(raw: &[u8]) -> Result<Cow<'_, str>, &'static str> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| "what is wrapped is not UTF-8")
 }
 
+/// A text as a header says it: as it is, or wrapped in base64 where that would not be understood.
+pub(super) fn encoded(text: &str) -> String {
+    let (before, after) = SENTINEL;
+    let start = text.get(..before.len());
+    let looks_wrapped = start.is_some_and(|start| start.eq_ignore_ascii_case(before)) && text.ends_with(after);
+    let is_plain = text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    match is_plain && !looks_wrapped && text.trim_matches([' ', '\t']) == text {
+        true => text.to_owned(),
+        false => format!("{before}{}{after}", STANDARD.encode(text)),
+    }
+}
+
 /// Whether a header is written as it must be, whatever it should say.
 pub(super) fn badly_written(raw: &[u8]) -> Option<&'static str> {
     decoded(raw).err()

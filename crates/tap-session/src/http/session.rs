@@ -79,6 +79,18 @@ impl HttpSession {
         self.follower.state()
     }
 
+    /// Whether the server has accepted a message of it. One of which it accepted none is forgotten.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// Whether it is over: [ended](Self::ended), or the server does not know its id any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some() || self.gone.is_some()
+    }
+
     /// Whether it is of the modern era.
     #[must_use]
     pub fn is_modern(&self) -> bool {

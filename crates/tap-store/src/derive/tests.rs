@@ -24,7 +24,7 @@ fn step(deriver: &mut Deriver, connection: &mut Connection, over: bool) -> Step 
 /// All of the derived tables, as text.
 fn dump(connection: &Connection) -> Vec<String> {
     let mut lines = Vec::new();
-    for table in ["digest", "message"] {
+    for table in TABLES {
         let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY session")).unwrap();
         let n_columns = select.column_count();
         let rows = select.query_map([], |row| {
@@ -41,7 +41,7 @@ fn in_one_go(segments: &[Segment]) -> Vec<String> {
     let mut connection = database();
     let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
     insert_segments(&connection, 1, &numbered).unwrap();
-    let mut deriver = Deriver::new(1);
+    let mut deriver = Deriver::new(1, Transport::Stdio);
     while step(&mut deriver, &mut connection, true) == Step::More {}
     dump(&connection)
 }
@@ -49,7 +49,7 @@ fn in_one_go(segments: &[Segment]) -> Vec<String> {
 /// Derives with as many derivers as `turns` speaks of; each turn is a deriver and how many more segments are there.
 fn in_turns(segments: &[Segment], turns: &[(usize, usize)]) -> Vec<String> {
     let mut connection = database();
-    let mut derivers = [Deriver::new(1), Deriver::new(1), Deriver::new(1)];
+    let mut derivers = [Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio)];
     let mut coming = (0..).zip(segments.iter().cloned());
     for (who, n_segments) in turns {
         let some: Vec<_> = coming.by_ref().take(*n_segments).collect();
@@ -109,14 +109,14 @@ fn whoever_dies_while_he_repeats_a_long_line_leaves_it_as_it_was() {
     let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
     let mut connection = database();
     insert_segments(&connection, 1, &numbered[..14]).unwrap();
-    let mut first = Deriver::new(1);
+    let mut first = Deriver::new(1, Transport::Stdio);
     while step(&mut first, &mut connection, false) == Step::More {}
     insert_segments(&connection, 1, &numbered[14..]).unwrap();
     // Each makes one step, in which he cannot even repeat all of it.
     for _ in 0..3 {
-        step(&mut Deriver::new(1), &mut connection, false);
+        step(&mut Deriver::new(1, Transport::Stdio), &mut connection, false);
     }
-    let mut last = Deriver::new(1);
+    let mut last = Deriver::new(1, Transport::Stdio);
     while step(&mut last, &mut connection, true) == Step::More {}
     assert_eq!(dump(&connection), in_one_go(&segments));
 }

@@ -1,6 +1,8 @@
 //! Tests of reading: lists page through all rows, frames are found by their number, and live sessions are known.
 
 use proptest::prelude::*;
+use tap_frame::Frame;
+use tap_session::Recorded;
 use tempfile::TempDir;
 
 use super::*;

@@ -17,7 +17,7 @@ use tap_session::{At, Finding, MessageRow, Rule, SessionState, Severity};
 use crate::arguments::{Check, CheckFormat, Global, Level};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
-use crate::following::follow;
+use crate::following::{Seen, follow};
 use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
 use crate::reference::{Found, Part, must_not_be_read, place, sessions};
@@ -174,7 +174,7 @@ fn judge(
     // What the newest messages are about, so that most findings need no look into the store.
     let mut newest: HashMap<At, String> = HashMap::new();
     // Also of a part all is followed: some of what a message broke is known only later, such as that nobody answered it.
-    let followed = follow(global, found, u64::MAX, |_, meaning, follower| {
+    let followed = follow(global, found, u64::MAX, |Seen { meaning, state, .. }| {
         if meaning.findings.is_empty() {
             return Ok(());
         }
@@ -192,7 +192,7 @@ fn judge(
                 continue;
             }
             let finding = Finding { severity, ..finding.clone() };
-            line(as_json(&finding, found, follower.state()))?;
+            line(as_json(&finding, found, state))?;
             let broken = rules.entry(finding.rule.id).or_insert_with(|| Broken {
                 rule: finding.rule,
                 worst: severity,
@@ -214,7 +214,7 @@ fn judge(
         }
         Ok(())
     })?;
-    let state = followed.follower.state();
+    let state = &followed.state();
     let n_messages = state.client.n_messages + state.server.n_messages;
     if n_messages == 0 {
         return Ok(None);

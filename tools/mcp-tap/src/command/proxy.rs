@@ -2,25 +2,38 @@
 
 use std::sync::Arc;
 
-use http::Uri;
-use http::uri::Scheme;
-use tap_http::{Guard, Keeper, Listener, Reverse, Upstream, UpstreamOptions, serve};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::AUTHORIZATION;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
+use tap_http::{
+    Additions, Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError, UpstreamOptions, serve,
+};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::bridge_stdio::bridge_stdio;
 use crate::arguments::{Global, Proxy};
+use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::recording::{Recording, copies, say, session_start};
 
 /// Runs a proxy until it is told to stop.
 pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
-    let (Some(authority), Some(scheme)) = (proxy.url.authority(), scheme_of(&proxy.url)) else {
-        return Err(Failure::new(format!("{} is not the address of a server over HTTP", proxy.url))
-            .hint("give it whole, such as https://example.com/mcp"));
+    let Some(url) = &proxy.url else {
+        return Err(Failure::new("there is no address of a server").hint("give one, such as https://example.com/mcp"));
     };
+    let server = Server::read(url)?;
+    let additions = additions(&proxy.credentials)?;
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
-    let upstream = Upstream::new(&UpstreamOptions::default()).map_err(|error| Failure::new(error.to_string()))?;
+    let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
+    let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
+    if proxy.stdio {
+        let (url, additions) = server.for_client(url, additions)?;
+        return bridge_stdio(global, &url, name, keeper, upstream, additions);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -28,46 +41,186 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let listener = runtime
         .block_on(Listener::bind(proxy.listen))
         .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --listen"))?;
+    // Signals are taken before anybody is told the address.
+    let signals = {
+        let _entered = runtime.enter();
+        signal(SignalKind::interrupt()).and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)))
+    };
+    let (mut interrupt, mut terminate) =
+        signals.map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
     let clock = Clock::start();
     let copies = copies(clock);
-    let name = proxy.name.clone().unwrap_or_else(|| name_of(authority.host()));
-    let start = session_start(clock, Transport::Http, name, vec![keeper.url(&proxy.url)]);
+    let shown = keeper.url(url);
+    let start = session_start(clock, Transport::Http, name, vec![shown.clone()]);
     let recording = Recording::begin(global.database(), start, copies.clone());
+    let talk = !global.quiet;
+    if talk {
+        say(&format!("{} is {shown} now", address(&listener, url, &shown)));
+    }
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
-    exchanges.is_mcp_at(proxy.url.path());
+    exchanges.is_mcp_at(url.path());
     let lower = |texts: &[String]| texts.iter().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>();
     let mut guard = Guard { hosts: lower(&proxy.allow_host), origins: lower(&proxy.allow_origin) };
-    guard.hosts.push(authority.host().to_ascii_lowercase());
-    let path = proxy.url.path_and_query().map_or("/", |target| target.as_str());
-    say(&format!("http://{}{path} is {} now", listener.address(), proxy.url));
-    let reverse = Reverse { scheme, authority: authority.clone(), upstream, guard, recording: exchanges };
-    let stopped = runtime.block_on(async {
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    guard.hosts.push(server.authority.host().to_ascii_lowercase());
+    let reverse = Reverse {
+        scheme: server.scheme,
+        authority: server.authority,
+        authorization: server.authorization,
+        upstream,
+        additions,
+        guard,
+        recording: exchanges.clone(),
+        notices: Notices::new(move |text| {
+            if talk {
+                say(text);
+            }
+        }),
+    };
+    let options = ServeOptions { header_limit_bytes: proxy.max_header_size };
+    runtime.block_on(async {
         let stop = async {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
+            exchanges.stop();
         };
-        serve(listener, Arc::new(reverse), stop).await;
-        std::io::Result::Ok(())
+        serve(listener, Arc::new(reverse), options, stop).await;
     });
     runtime.shutdown_background();
     recording.finish(&copies, clock, Some(EndReason::Stopped));
-    stopped.map(|()| 0).map_err(|error| Failure::new(format!("cannot take signals: {error}")))
+    Ok(0)
 }
 
-fn scheme_of(url: &Uri) -> Option<Scheme> {
-    url.scheme().filter(|scheme| **scheme == Scheme::HTTP || **scheme == Scheme::HTTPS).cloned()
+/// What a server's URL says.
+struct Server {
+    scheme: Scheme,
+    /// Without user and password, and without the port that the scheme has anyway.
+    authority: Authority,
+    /// User and password, as a client sends them.
+    authorization: Option<HeaderValue>,
+}
+
+impl Server {
+    fn read(url: &Uri) -> Result<Self, Failure> {
+        let failed = || {
+            Failure::new("this is not the address of a server over HTTP")
+                .hint("give it whole, such as https://example.com/mcp")
+        };
+        let scheme = url.scheme().filter(|scheme| **scheme == Scheme::HTTP || **scheme == Scheme::HTTPS);
+        let scheme = scheme.cloned().ok_or_else(failed)?;
+        let authority = url.authority().ok_or_else(failed)?.as_str();
+        let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+        let port = if scheme == Scheme::HTTPS { ":443" } else { ":80" };
+        let authority = host.strip_suffix(port).unwrap_or(host).parse().map_err(|_| failed())?;
+        let authorization = user.map(|user| {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            let pair = [decoded(name), b":".to_vec(), decoded(password)].concat();
+            HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
+        });
+        let authorization = authorization.transpose().map_err(|_| failed())?;
+        Ok(Self { scheme, authority, authorization })
+    }
+
+    /// The address without user and password, which are fields to be added then, for a client of ours.
+    fn for_client(self, url: &Uri, mut additions: Additions) -> Result<(Uri, Additions), Failure> {
+        if let Some(authorization) = self.authorization
+            && !additions.has(&AUTHORIZATION)
+        {
+            additions.push(AUTHORIZATION, authorization).map_err(|error| Failure::new(error.to_string()))?;
+        }
+        let target = url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let built = Uri::builder().scheme(self.scheme).authority(self.authority).path_and_query(target).build();
+        built.map(|url| (url, additions)).map_err(|error| Failure::new(format!("cannot read the address: {error}")))
+    }
+}
+
+/// Text with its `%XX` replaced by what they stand for.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let digits = others.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                out.push(byte);
+                rest = others.get(2..).unwrap_or_default();
+            }
+            _ => {
+                out.push(*first);
+                rest = others;
+            }
+        }
+    }
+    out
+}
+
+/// How servers are reached.
+pub(super) fn upstream_options(proxy: &Proxy) -> Result<UpstreamOptions, Failure> {
+    let mut authorities = Vec::new();
+    for path in &proxy.cacert {
+        let text = std::fs::read(path)
+            .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))?;
+        authorities.push(text);
+    }
+    Ok(UpstreamOptions { authorities, header_limit_bytes: proxy.max_header_size, ..UpstreamOptions::default() })
+}
+
+pub(super) fn not_trusted(error: &UpstreamError) -> Failure {
+    Failure::new(error.to_string()).hint("look at the file that --cacert names")
+}
+
+/// What is put into the host's configuration: the address, with the path of the server's URL. What may be secret in that is
+/// not shown.
+fn address(listener: &Listener, url: &Uri, shown: &str) -> String {
+    let target = url.path_and_query().map_or("/", |target| target.as_str());
+    if shown.ends_with(target) {
+        return format!("http://{}{target}", listener.address());
+    }
+    format!("http://{}, with the path and query of your server's URL,", listener.address())
 }
 
 /// A short name from a host: `mcp.example.com` is `example`.
-fn name_of(host: &str) -> String {
+pub(super) fn name_of(host: &str) -> String {
     let parts: Vec<&str> = host.split('.').collect();
     let is_address = host.parse::<std::net::IpAddr>().is_ok() || host.starts_with('[');
     match parts.as_slice() {
         _ if is_address => "server".into(),
         [.., name, _] => (*name).into(),
         _ => host.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_of_a_url_become_a_field_and_are_nowhere_else() {
+        for (url, authority, authorization) in [
+            ("https://example.com/mcp", "example.com", None),
+            ("https://example.com:443/mcp", "example.com", None),
+            ("http://example.com:443/mcp", "example.com:443", None),
+            ("http://[::1]:80/mcp", "[::1]", None),
+            ("https://user:pass@example.com:8443/", "example.com:8443", Some("Basic dXNlcjpwYXNz")),
+            ("https://us%65r:p%40ss%3a@example.com/", "example.com", Some("Basic dXNlcjpwQHNzOg==")),
+            ("https://token@example.com/", "example.com", Some("Basic dG9rZW46")),
+        ] {
+            let server = Server::read(&url.parse().unwrap()).unwrap();
+            assert_eq!(server.authority, authority, "{url}");
+            assert_eq!(server.authorization.as_ref().map(|value| value.to_str().unwrap()), authorization, "{url}");
+        }
+        for url in ["/mcp", "example.com:80", "ftp://example.com/"] {
+            assert!(Server::read(&url.parse().unwrap()).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_made_from_the_host() {
+        for (host, name) in
+            [("mcp.example.com", "example"), ("localhost", "localhost"), ("127.0.0.1", "server"), ("[::1]", "server")]
+        {
+            assert_eq!(name_of(host), name);
+        }
     }
 }

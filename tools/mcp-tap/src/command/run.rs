@@ -4,6 +4,7 @@ use tap_relay::{Clock, relay};
 use tap_store::{EndReason, Transport};
 use tap_transport::{Ending, ServerProcess, Signals, block_signals, end_like, give_back_large_blocks, replace_with};
 
+use super::bridge_http::bridge_http;
 use crate::arguments::{Global, Run};
 use crate::failure::{COULD_NOT, Failure};
 use crate::name::name_of;
@@ -15,6 +16,9 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     let mut command = run.command;
     let program = command.remove(0);
     let arguments = command;
+    if run.http.http.is_some() {
+        return bridge_http(global, &run.http, run.name, program, arguments);
+    }
     if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
         let error = replace_with(&program, &arguments);
         say(&error.to_string());

@@ -10,7 +10,7 @@ use tap_session::{At, SessionState};
 use crate::arguments::{Global, State};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
-use crate::following::follow;
+use crate::following::{Seen, follow};
 use crate::output::{Output, Style};
 use crate::reference::{Found, Part};
 use crate::text::{cut, shown};
@@ -37,9 +37,9 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
         (Some(Some(other)), Some(seq)) => (Some(seq.min(other)), seq.max(other)),
     };
     let mut before = (from == Some(0)).then(|| facts::of(&SessionState::default()));
-    let followed = follow(global, &found, to, |frame, _, follower| {
+    let followed = follow(global, &found, to, |Seen { frame, state, .. }| {
         if frame.is_some_and(|frame| Some(frame.seq) == from) {
-            before = Some(facts::of(follower.state()));
+            before = Some(facts::of(state));
         }
         Ok(())
     })?;
@@ -47,7 +47,7 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
         return Err(found.has_no(At { seq: to, member: 0 }, followed.last_seq));
     }
     let reference = &found.reference;
-    let after = facts::of(followed.follower.state());
+    let after = facts::of(&followed.state());
     let mut out = if state.json { Output::new(global) } else { Output::paged(global) };
     let code = match (&before, state.json) {
         (None, true) => {
@@ -55,7 +55,7 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
             0
         }
         (None, false) => {
-            whole(&mut out, &found, &after, followed.follower.state(), followed.last_seq)?;
+            whole(&mut out, &found, &after, &followed.state(), followed.last_seq)?;
             0
         }
         (Some(before), true) => {

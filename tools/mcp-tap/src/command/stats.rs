@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Global, GroupBy, Stats};
 use crate::failure::{Failure, NO};
-use crate::following::follow;
+use crate::following::{Seen, follow};
 use crate::output::{Output, Style};
 use crate::reference::{Found, sessions};
 use crate::text::{column, duration, shown, size, wrapped};
@@ -89,7 +89,7 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
     // The request that a call in flight began with, and what is known of it, by its newest request.
     let mut open: HashMap<At, Open> = HashMap::new();
     let mut waiting_for_input: HashMap<At, Open> = HashMap::new();
-    let followed = follow(global, found, u64::MAX, |frame, meaning, follower| {
+    let followed = follow(global, found, u64::MAX, |Seen { frame, meaning, state, .. }| {
         let Some(frame) = frame else {
             return Ok(());
         };
@@ -127,10 +127,10 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
                         continue;
                     };
                     this.latency_ns = this.latency_ns.saturating_add(*latency_ns);
-                    let call = follower.state().recent().rev().find(|call| call.at == *request);
+                    let call = state.recent().rev().find(|call| call.at == *request);
                     let group = groups.entry(this.key.clone()).or_default();
                     group.answer_bytes += lengths.length(*answer);
-                    if waits_for_input(follower, this.first) {
+                    if waits_for_input(state, this.first) {
                         waiting_for_input.insert(this.first, this);
                     } else {
                         group.ended(&this, *status, call.map(|call| &**call), found);
@@ -145,7 +145,7 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
     for this in waiting_for_input.into_values() {
         groups.entry(this.key).or_default().n_waiting += 1;
     }
-    let calls: HashMap<At, _> = followed.follower.state().in_flight().into_iter().map(|call| (call.at, call)).collect();
+    let calls: HashMap<At, _> = followed.state().in_flight().into_iter().map(|call| (call.at, call)).collect();
     for (at, this) in open {
         let call = calls.get(&at);
         let group = groups.entry(this.key).or_default();
@@ -194,8 +194,8 @@ impl<'a> Lengths<'a> {
 }
 
 /// Whether a call was answered with a question, so that it goes on with another request.
-fn waits_for_input(follower: &tap_session::Follower, first: At) -> bool {
-    follower.state().modern.waiting_rounds().any(|round| round.first == first)
+fn waits_for_input(state: &tap_session::SessionState, first: At) -> bool {
+    state.modern.waiting_rounds().any(|round| round.first == first)
 }
 
 impl Group {

@@ -57,7 +57,7 @@ impl Programs {
 }
 
 /// The executables by the names of their binaries. Cargo is asked where they are: the target folder may be anywhere.
-fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, BenchError> {
+pub(super) fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, BenchError> {
     let program = "cargo build --release";
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

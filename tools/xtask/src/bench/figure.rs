@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::phase::Phase;
+use super::spread::{Spread, Unit, Verdict};
 use super::subject::{Run, Subject};
-use super::{What, number_at};
+use super::{What, number_at, table};
 
 /// One line of the table.
 #[derive(Debug)]
@@ -16,21 +17,6 @@ pub(super) struct Figure {
     /// Where it is in the report, a JSON Pointer.
     pub(super) pointer: &'static str,
     pub(super) target: Target,
-}
-
-/// How the number in the report is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Microseconds,
-    Milliseconds,
-    CallsPerSecond,
-    MessagesPerSecond,
-    MebibytesPerSecond,
-    /// The report has KiB.
-    Mebibytes,
-    Count,
-    /// A share of 1.
-    Share,
 }
 
 /// What is asked of the tap.
@@ -289,24 +275,22 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
 }
 
-/// The figures of one subject over all rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Spread {
-    pub(super) median: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
-    pub(super) n_runs: usize,
-}
+/// The head of the table.
+pub(super) const HEAD: [&str; 7] = ["figure", "none", "copier", "tap", "tap/copier", "target", ""];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
-    Met,
-    Missed,
-    /// A figure that the target needs is not there.
-    Unknown,
-    /// No target.
-    None,
+impl Outcome {
+    /// A row of the table.
+    pub(super) fn row(&self) -> [String; HEAD.len()] {
+        [
+            table::name(self.name, self.unit),
+            table::cell(self.none),
+            table::cell(self.copier),
+            table::cell(self.tap),
+            self.ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default(),
+            self.target.clone(),
+            self.verdict.word().to_owned(),
+        ]
+    }
 }
 
 impl Figure {
@@ -384,52 +368,6 @@ impl Figure {
     }
 }
 
-impl Spread {
-    /// `None` without any number.
-    fn new(mut numbers: Vec<f64>) -> Option<Self> {
-        numbers.sort_unstable_by(f64::total_cmp);
-        let n_runs = numbers.len();
-        let (&min, &max) = (numbers.first()?, numbers.last()?);
-        // Of an even number of runs the mean of the two in the middle.
-        let median = f64::midpoint(numbers[(n_runs - 1) / 2], numbers[n_runs / 2]);
-        Some(Self { median, min, max, n_runs })
-    }
-}
-
-impl Unit {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Microseconds => "µs",
-            Self::Milliseconds => "ms",
-            Self::CallsPerSecond => "calls/s",
-            Self::MessagesPerSecond => "messages/s",
-            Self::MebibytesPerSecond => "MiB/s",
-            Self::Mebibytes => "MiB",
-            Self::Count | Self::Share => "",
-        }
-    }
-
-    fn is_speed(self) -> bool {
-        match self {
-            Self::Microseconds | Self::CallsPerSecond | Self::MessagesPerSecond | Self::MebibytesPerSecond => true,
-            Self::Milliseconds | Self::Mebibytes | Self::Count | Self::Share => false,
-        }
-    }
-
-    fn shown(self, number: f64) -> f64 {
-        match self {
-            Self::Mebibytes => number / 1024.0,
-            Self::Microseconds
-            | Self::Milliseconds
-            | Self::CallsPerSecond
-            | Self::MessagesPerSecond
-            | Self::MebibytesPerSecond
-            | Self::Count
-            | Self::Share => number,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -491,12 +429,5 @@ mod tests {
         let failed = (Subject::Tap, json!({"error": "killed"}));
         check(Target::LessThan(500.0), &[x(Subject::Tap, 1.0), failed.clone()], Verdict::Unknown);
         check(Target::LessThan(0.5), &[x(Subject::Tap, 1.0), failed], Verdict::Missed);
-    }
-
-    #[test]
-    fn a_spread_has_the_middle_and_both_ends() {
-        assert_eq!(Spread::new(Vec::new()), None);
-        assert_eq!(Spread::new(vec![3.0, 1.0, 2.0]), Some(Spread { median: 2.0, min: 1.0, max: 3.0, n_runs: 3 }));
-        assert_eq!(Spread::new(vec![4.0, 1.0]), Some(Spread { median: 2.5, min: 1.0, max: 4.0, n_runs: 2 }));
     }
 }

@@ -156,7 +156,7 @@ fn phase_report(phase: Phase, output: &Output) -> Result<Value, String> {
 }
 
 /// How many messages a recording holds, as `mcp-tap ls` counts them.
-fn recorded_messages(program: &Path, database: &Path) -> Result<u64, String> {
+pub(super) fn recorded_messages(program: &Path, database: &Path) -> Result<u64, String> {
     let output = Command::new(program).arg("ls").arg("--db").arg(database).arg("--json").output();
     let output = output.map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     if !output.status.success() {
@@ -201,7 +201,7 @@ fn sum_of_messages(listing: &[u8]) -> Result<u64, String> {
 }
 
 /// Writes a file of so many bytes, and deletes it.
-fn warm_up(folder: &Path, n_bytes: usize) -> io::Result<()> {
+pub(super) fn warm_up(folder: &Path, n_bytes: usize) -> io::Result<()> {
     if n_bytes == 0 {
         return Ok(());
     }

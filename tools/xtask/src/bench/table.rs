@@ -1,25 +1,22 @@
-//! The figures as a table in Markdown, wide enough to be read as it is.
+//! Figures as a table in Markdown, wide enough to be read as it is.
 
 use std::fmt::Write;
 
-use super::figure::{Outcome, Spread, Verdict};
+use super::spread::Spread;
 
-const HEAD: [&str; 7] = ["figure", "none", "copier", "tap", "tap/copier", "target", ""];
-
-/// Medians, with the lowest and the highest behind them where they differ.
-pub(super) fn markdown(outcomes: &[Outcome]) -> String {
-    let rows: Vec<[String; 7]> = outcomes.iter().map(row).collect();
-    let widths: Vec<usize> = (0..HEAD.len())
+/// A head and rows of as many cells.
+pub(super) fn markdown<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
+    let widths: Vec<usize> = (0..N)
         .map(|column| {
             let cells = rows.iter().map(|row| row[column].chars().count());
-            cells.chain([HEAD[column].chars().count(), 3]).max().unwrap_or(0)
+            cells.chain([head[column].chars().count(), 3]).max().unwrap_or(0)
         })
         .collect();
     let mut table = String::new();
-    write_row(&mut table, &HEAD, &widths);
+    write_row(&mut table, head, &widths);
     let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
     write_row(&mut table, &rule, &widths);
-    for row in &rows {
+    for row in rows {
         write_row(&mut table, row, &widths);
     }
     table
@@ -33,29 +30,16 @@ fn write_row(table: &mut String, cells: &[impl AsRef<str>], widths: &[usize]) {
     table.push_str("|\n");
 }
 
-fn row(outcome: &Outcome) -> [String; 7] {
-    let name = match outcome.unit {
-        "" => outcome.name.to_owned(),
-        unit => format!("{}, {unit}", outcome.name),
-    };
-    let verdict = match outcome.verdict {
-        Verdict::Met => "met",
-        Verdict::Missed => "MISSED",
-        Verdict::Unknown => "not known",
-        Verdict::None => "",
-    };
-    [
-        name,
-        cell(outcome.none),
-        cell(outcome.copier),
-        cell(outcome.tap),
-        outcome.ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default(),
-        outcome.target.clone(),
-        verdict.to_owned(),
-    ]
+/// The first cell of a row.
+pub(super) fn name(name: &str, unit: &str) -> String {
+    match unit {
+        "" => name.to_owned(),
+        unit => format!("{name}, {unit}"),
+    }
 }
 
-fn cell(spread: Option<Spread>) -> String {
+/// The median, with the lowest and the highest behind it where they differ.
+pub(super) fn cell(spread: Option<Spread>) -> String {
     match spread {
         None => "–".to_owned(),
         Some(Spread { median, min, max, .. }) if min == max => number(median),
@@ -76,7 +60,9 @@ fn number(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figure::{HEAD, Outcome};
     use super::super::phase::Phase;
+    use super::super::spread::Verdict;
     use super::*;
 
     #[test]
@@ -98,7 +84,7 @@ mod tests {
 | burst, calls/s | –    | 1234567 (1000.0..2000000) | 200005 | 0.162      | ≥ 0.9 × copier | MISSED |
 ";
         let collapse = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('-', "");
-        assert_eq!(collapse(&markdown(&[outcome])), collapse(expected));
+        assert_eq!(collapse(&markdown(&HEAD, &[outcome.row()])), collapse(expected));
     }
 
     #[test]

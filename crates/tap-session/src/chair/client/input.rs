@@ -25,7 +25,13 @@ impl Client {
                 RowKind::Notification => self.notification_heard(&heard, now_ns),
                 // With both a result and an error it is no message, and an answer all the same.
                 RowKind::Result | RowKind::Error | RowKind::NotAMessage => self.answer_heard(&heard, now_ns),
-                RowKind::Batch | RowKind::NotJson | RowKind::Blank | RowKind::Stderr | RowKind::Gap => {}
+                RowKind::Batch
+                | RowKind::NotJson
+                | RowKind::Blank
+                | RowKind::Stderr
+                | RowKind::Gap
+                | RowKind::Exchange
+                | RowKind::Body => {}
             }
         }
     }

@@ -12,6 +12,7 @@ use super::super::annotations::Annotations;
 use super::super::exchange::{Exchange, Mismatch, Verb};
 use super::super::head::Headers;
 use super::super::mirror::{Mirrored, badly_written, compare, compare_value};
+use super::super::mirrored::named_by;
 use super::{Answered, Asked, Judge, http_modern as rule};
 use crate::row::At;
 use crate::rule::{DETAIL_LIMIT_BYTES, Rule, clipped, quoted, quoted_bytes};
@@ -76,11 +77,8 @@ impl Judge<'_> {
 
     /// `Mcp-Name`, where the method needs it.
     fn name(&mut self, method: &str, asked: &Asked<'_, '_>, exchange: &mut Exchange) {
-        let member = match method {
-            "tools/call" | "prompts/get" => "name",
-            "resources/read" => "uri",
-            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
-            _ => return,
+        let Some(member) = named_by(method) else {
+            return;
         };
         let Some(expected) = asked.body.params.and_then(|params| params.get(member)?.text()) else {
             return;

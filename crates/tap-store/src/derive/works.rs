@@ -1,0 +1,148 @@
+//! How a session's segments are read, by its transport.
+//!
+//! Frames of stdio are cut and observed, and that can go on from a position. What is over HTTP is followed with all that it
+//! takes, which cannot be written down: whoever goes on where another process stood reads from the first segment again up to
+//! there, and says nothing of it.
+
+use serde_json::json;
+use tap_exchange::{Conversation, HttpReading, Read};
+use tap_frame::Segment;
+use tap_session::{Identity, Observer, Reading, WaitingRequest};
+
+use super::rows::{Counts, Rows};
+use crate::stored::{position_from_text, position_to_text};
+use crate::writer::Transport;
+
+/// A reading of one session.
+#[derive(Debug)]
+pub(super) enum Works {
+    Stdio(Reading),
+    Http {
+        reading: Box<HttpReading>,
+        /// Segments below this one were worked out by somebody else.
+        resumed_at: u64,
+    },
+}
+
+impl Works {
+    /// From the first segment.
+    pub(super) fn begin(transport: Transport) -> Self {
+        match transport {
+            Transport::Stdio => Self::Stdio(Reading::default()),
+            Transport::Http => Self::Http { reading: Box::default(), resumed_at: 0 },
+        }
+    }
+
+    /// From a [position](Self::position); `None` where that is none.
+    pub(super) fn resume(
+        transport: Transport,
+        position: &str,
+        waiting: impl FnOnce() -> rusqlite::Result<Vec<WaitingRequest>>,
+        identity: &Identity,
+    ) -> rusqlite::Result<Option<Self>> {
+        Ok(match transport {
+            Transport::Stdio => match position_from_text(position) {
+                Some(position) => {
+                    let observer = Observer::resume(waiting()?, identity.clone());
+                    Some(Self::Stdio(Reading::resume(position, observer)))
+                }
+                None => None,
+            },
+            Transport::Http => {
+                let value: Option<serde_json::Value> = serde_json::from_str(position).ok();
+                let next = value.and_then(|value| value["http"].as_u64());
+                next.map(|resumed_at| Self::Http { reading: Box::default(), resumed_at })
+            }
+        })
+    }
+
+    /// Where it stands, for [`resume`](Self::resume), when so many frames were completed.
+    pub(super) fn position(&self, n_frames: u64) -> String {
+        match self {
+            Self::Stdio(reading) => position_to_text(&reading.position()),
+            Self::Http { reading, .. } => json!({ "http": reading.next_segment(), "frames": n_frames }).to_string(),
+        }
+    }
+
+    /// How many segments were worked through, whoever did it.
+    pub(super) fn next_segment(&self) -> u64 {
+        match self {
+            Self::Stdio(reading) => reading.position().next_segment,
+            Self::Http { reading, .. } => reading.next_segment(),
+        }
+    }
+
+    pub(super) fn first_segment_needed(&self) -> u64 {
+        match self {
+            Self::Stdio(reading) => reading.first_segment_needed(),
+            Self::Http { reading, .. } => reading.next_segment(),
+        }
+    }
+
+    /// Whether what is read is still what somebody else has worked out.
+    pub(super) fn is_behind(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http { reading, resumed_at } => reading.next_segment() < *resumed_at,
+        }
+    }
+
+    pub(super) fn feed(&mut self, segment: &Segment, counts: &mut Counts, rows: &mut Rows) {
+        // Damage is told to whoever reads the bytes; here the rest of that segment is left out.
+        let _ = match self {
+            Self::Stdio(reading) => reading.feed(segment, &mut |head, events| {
+                counts.frame(head);
+                for event in events.drain(..) {
+                    counts.event(&event);
+                    rows.take(head, event);
+                }
+            }),
+            Self::Http { reading, resumed_at } if reading.next_segment() < *resumed_at => {
+                let done = reading.feed(segment, &mut |_, _| {});
+                if reading.next_segment() == *resumed_at {
+                    // They are in the tables as they are now.
+                    drop(reading.changed_conversations());
+                }
+                done
+            }
+            Self::Http { reading, .. } => reading.feed(segment, &mut |read: Read, _| {
+                counts.read(&read);
+                rows.take_read(read);
+            }),
+        };
+    }
+
+    /// Says that no segment will follow.
+    pub(super) fn finish(&mut self, counts: &mut Counts, rows: &mut Rows) {
+        match self {
+            Self::Stdio(reading) => reading.finish(&mut |head, events| {
+                counts.frame(head);
+                for event in events.drain(..) {
+                    counts.event(&event);
+                    rows.take(head, event);
+                }
+            }),
+            Self::Http { reading, .. } => reading.finish(&mut |read: Read, _| {
+                counts.read(&read);
+                rows.take_read(read);
+            }),
+        }
+    }
+
+    /// Says who talks, and which sessions of MCP changed.
+    pub(super) fn introduce(&mut self, identity: &mut Identity, rows: &mut Rows) {
+        match self {
+            Self::Stdio(reading) => identity.clone_from(reading.identity()),
+            Self::Http { reading, .. } => {
+                let changed: Vec<Conversation> = reading.changed_conversations();
+                for conversation in &changed {
+                    // Of many, those who came last.
+                    identity.client = conversation.client.clone().or(identity.client.take());
+                    identity.server = conversation.server.clone().or(identity.server.take());
+                    identity.revision = conversation.revision.clone().or(identity.revision.take());
+                }
+                rows.conversations = changed;
+            }
+        }
+    }
+}

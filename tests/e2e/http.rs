@@ -1,0 +1,12 @@
+//! The reverse proxy between a client and a server that are nothing but sockets here, so that every byte is known.
+
+mod breaks;
+mod endpoint;
+mod errors;
+mod faults;
+mod heads;
+mod many;
+mod peer;
+mod secrets;
+mod streams;
+mod tls;

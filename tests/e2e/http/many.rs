@@ -1,0 +1,114 @@
+//! Many of everything, one after another: nothing is left behind and nothing is lost.
+
+use tap_frame::HttpEnd;
+
+use super::peer::{Proxy, STREAM, Server, chunk, field, get, post, recorded};
+use crate::support::{Scratch, wait_until};
+
+#[test]
+fn ten_thousand_sessions_leave_nothing_behind() {
+    let scratch = Scratch::new();
+    let server = Server::new(|_, mut peer| {
+        while let Some((head, body)) = peer.request_or_end() {
+            let written = match head.split(' ').next() {
+                Some("DELETE") => peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+                _ => peer.write(format!(
+                    "HTTP/1.1 200 OK\r\nMcp-Session-Id: s{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+                    body.len(), body.len(), String::from_utf8_lossy(&body)
+                )),
+            };
+            if !written {
+                return;
+            }
+        }
+    });
+    let proxy = Proxy::start(&scratch, &server.url("/mcp"));
+    let session = |number: usize| {
+        let mut client = proxy.connect();
+        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"initialize\"}}");
+        client.write(post(&body));
+        assert_eq!(client.message().1, body.as_bytes());
+        client.write("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: a\r\n\r\n");
+        assert!(client.message().0.starts_with("HTTP/1.1 200"));
+    };
+    (0..2_000).for_each(session);
+    let (descriptors, memory) = (proxy.n_descriptors(), proxy.memory_kib());
+    (2_000..12_000).for_each(session);
+    wait_until("descriptors are given back", || proxy.n_descriptors() <= descriptors + 3);
+    let grown = proxy.memory_kib().saturating_sub(memory);
+    assert!(grown < 24 * 1024, "{grown} KiB more than the {memory} KiB before");
+    proxy.stop();
+    let all = recorded(&scratch);
+    assert_eq!(all.len(), 24_000);
+    assert!(all.iter().all(|one| one.end == Some(HttpEnd::Whole) && one.is_request_whole));
+}
+
+#[test]
+fn a_server_that_closes_connections_after_a_few_requests_loses_none() {
+    for n_requests in [1, 2, 7] {
+        let scratch = Scratch::new();
+        let server = Server::new(move |_, mut peer| {
+            for _ in 0..n_requests {
+                let Some((_, body)) = peer.request_or_end() else { return };
+                peer.write(
+                    [format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat(),
+                );
+            }
+        });
+        let proxy = Proxy::start(&scratch, &server.url("/mcp"));
+        let mut client = proxy.connect();
+        let mut failed = 0;
+        for number in 0..10_000 {
+            let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"ping\"}}");
+            client.write(post(&body));
+            let (head, got) = client.message();
+            if head.starts_with("HTTP/1.1 200") {
+                assert_eq!(got, body.as_bytes());
+            } else {
+                failed += 1;
+            }
+        }
+        assert_eq!(failed, 0, "of 10,000 requests to a server that closes after {n_requests}");
+    }
+}
+
+#[test]
+fn streams_that_clients_leave_and_servers_break_leave_nothing_behind() {
+    let scratch = Scratch::new();
+    let server = Server::new(|number, mut peer| {
+        let Some((head, _)) = peer.request_or_end() else { return };
+        peer.write(STREAM);
+        peer.write(chunk("data: 1\n\n"));
+        if field(&head, "x-break").is_some() {
+            return if number % 2 == 0 { peer.reset() } else { drop(peer) };
+        }
+        peer.wait_closed();
+    });
+    let proxy = Proxy::start(&scratch, &server.url("/mcp"));
+    let round = |number: usize| {
+        let mut client = proxy.connect();
+        if number % 3 == 0 {
+            client.write(get().replace("\r\n\r\n", "\r\nX-Break: 1\r\n\r\n"));
+            client.rest();
+        } else {
+            client.write(get());
+            client.head();
+            client.expect_chunked("data: 1\n\n");
+            if number % 3 == 1 { client.reset() } else { drop(client) }
+        }
+    };
+    (0..300).for_each(round);
+    wait_until("the first are over", || proxy.n_descriptors() < 60);
+    let (descriptors, memory) = (proxy.n_descriptors(), proxy.memory_kib());
+    (0..3_000).for_each(round);
+    wait_until("descriptors are given back", || proxy.n_descriptors() <= descriptors + 3);
+    let grown = proxy.memory_kib().saturating_sub(memory);
+    assert!(grown < 24 * 1024, "{grown} KiB more than the {memory} KiB before");
+    proxy.stop();
+    let all = recorded(&scratch);
+    assert_eq!(all.len(), 3_300);
+    for one in all {
+        let expected = if one.request.contains("x-break") { HttpEnd::ByServer } else { HttpEnd::ByClient };
+        assert_eq!(one.end, Some(expected), "{one:?}");
+    }
+}

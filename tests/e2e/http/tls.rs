@@ -1,0 +1,130 @@
+//! Servers over TLS, in HTTP/1.1 and HTTP/2, and whom they must be trusted by.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::peer::{Proxy, field, post, recorded};
+use crate::support::Scratch;
+
+/// An authority of this test's own, and a server with a certificate of it.
+struct Secure {
+    address: SocketAddr,
+    authority: PathBuf,
+    _runtime: tokio::runtime::Runtime,
+}
+
+/// Starts a server that answers with the version that it was asked in, and the fields that it got.
+fn serve(scratch: &Scratch, name: &str, has_expired: bool, protocols: &[&str]) -> Secure {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = parameters.self_signed(&authority_key).unwrap();
+    let path = scratch.path("authority.pem");
+    std::fs::write(&path, authority.pem()).unwrap();
+    let issuer = Issuer::new(parameters, authority_key);
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    if has_expired {
+        parameters.not_before = date_time_ymd(2000, 1, 1);
+        parameters.not_after = date_time_ymd(2001, 1, 1);
+    }
+    let certificate: CertificateDer = parameters.signed_by(&key, &issuer).unwrap().der().clone();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut configuration = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    configuration.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(configuration));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                let _ = builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+            });
+        }
+    });
+    Secure { address, authority: path, _runtime: runtime }
+}
+
+async fn answer(request: Request<hyper::body::Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let text = format!("{:?} {:?} {:?}", request.version(), request.uri().path(), request.headers().get("x-twice"));
+    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let mut response = Response::new(Full::new([text.as_bytes(), b" ", &body].concat().into()));
+    response.headers_mut().append("x-a", "1".parse().unwrap());
+    response.headers_mut().append("x-a", "2".parse().unwrap());
+    Ok(response)
+}
+
+impl Secure {
+    fn url(&self, host: &str) -> String {
+        format!("https://{host}:{}/mcp", self.address.port())
+    }
+}
+
+#[test]
+fn a_server_over_tls_is_asked_in_the_newest_version_that_it_offers() {
+    for (protocols, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1"), (&[], "HTTP/1.1")]
+    {
+        let scratch = Scratch::new();
+        let server = serve(&scratch, "localhost", false, protocols);
+        let authority = server.authority.to_str().unwrap();
+        for (options, environment) in [(&["--cacert", authority][..], &[][..]), (&[], &[("SSL_CERT_FILE", authority)])]
+        {
+            let proxy = Proxy::with(&scratch, &server.url("localhost"), options, environment);
+            let mut client = proxy.connect();
+            for _ in 0..3 {
+                client.write(post("{}"));
+                let (head, body) = client.message();
+                assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+                assert_eq!(super::peer::fields(&head, "x-a"), ["1", "2"]);
+                assert_eq!(String::from_utf8(body).unwrap(), format!("{version} \"/mcp\" None {{}}"));
+            }
+            proxy.stop();
+        }
+        let all = recorded(&scratch);
+        assert_eq!(all.len(), 3, "the second session's numbers are the same");
+        assert!(
+            all.iter().all(|one| one.connected.as_deref().is_some_and(|text| text.starts_with(version))),
+            "{all:?}"
+        );
+    }
+}
+
+#[test]
+fn a_certificate_that_is_not_to_be_trusted_is_explained() {
+    for (name, has_expired, is_trusted, words) in [
+        ("localhost", false, false, "--cacert"),
+        ("localhost", true, true, "expired"),
+        ("other.example", false, true, "other.example"),
+    ] {
+        let scratch = Scratch::new();
+        let server = serve(&scratch, name, has_expired, &["h2", "http/1.1"]);
+        let options = ["--cacert", server.authority.to_str().unwrap()];
+        let proxy = Proxy::with(&scratch, &server.url("localhost"), if is_trusted { &options } else { &[] }, &[]);
+        let mut client = proxy.connect();
+        client.write(post("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"x\"}"));
+        let (head, body) = client.message();
+        assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+        let body = String::from_utf8(body).unwrap();
+        assert!(body.contains("\"id\":\"a\"") && body.contains("certificate") && body.contains(words), "{body}");
+        assert!(field(&head, "mcp-tap-error").is_some());
+    }
+}

@@ -1,0 +1,138 @@
+//! The official conformance suite, scenario by scenario, with and without a tap.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::programs::run;
+use crate::peers::Conformance;
+use crate::support::Scratch;
+
+/// How long a set of scenarios may take. It takes some seconds.
+const SUITE_LIMIT: Duration = Duration::from_secs(180);
+
+/// How long one scenario may take. They run at the same time, on a busy machine.
+const SCENARIO_LIMIT: Duration = Duration::from_secs(90);
+
+/// How often scenarios may be run until they are the same: some measure time, which a busy machine has its own idea of.
+const N_ATTEMPTS: usize = 3;
+
+/// The checks of each scenario, each with its status.
+pub(super) type Results = BTreeMap<String, Vec<String>>;
+
+/// Runs scenarios directly and through something, and compares.
+///
+/// `run_through` is told whether it is to be through it, and where results go. Scenarios that `is_other` names may differ.
+#[track_caller]
+pub(super) fn check_same(
+    scratch: &Scratch,
+    n_scenarios: usize,
+    is_other: impl Fn(&str) -> bool,
+    run_through: impl Fn(bool, &Path),
+) {
+    let mut differing: Option<BTreeMap<String, String>> = None;
+    for attempt in 1..=N_ATTEMPTS {
+        let [direct, through] = [false, true].map(|is_through| {
+            let folder = scratch.path(&format!("results-{attempt}-{is_through}"));
+            run_through(is_through, &folder);
+            results(&folder)
+        });
+        assert_eq!(direct.len(), n_scenarios, "{:#?}", direct.keys());
+        let names = direct.keys().chain(through.keys()).filter(|name| !is_other(name));
+        let found: BTreeMap<String, String> = names
+            .filter(|name| direct.get(*name) != through.get(*name))
+            .filter(|name| differing.as_ref().is_none_or(|differing| differing.contains_key(*name)))
+            .map(|name| (name.clone(), difference(direct.get(name), through.get(name))))
+            .collect();
+        if found.is_empty() {
+            return;
+        }
+        eprintln!("attempt {attempt}: other results through the tap: {found:#?}");
+        differing = Some(found);
+    }
+    panic!("other results through the tap in each attempt: {differing:#?}");
+}
+
+/// Runs the scenarios that a revision requires of a server.
+#[track_caller]
+pub(super) fn run_server_scenarios(suite: &Conformance, url: &str, revision: &str, folder: &Path) {
+    run_suite(suite, &["server".into(), "--url".into(), url.into()], revision, folder);
+}
+
+/// Runs the scenarios that a revision requires of a client.
+#[track_caller]
+pub(super) fn run_client_scenarios(suite: &Conformance, client: &[OsString], revision: &str, folder: &Path) {
+    // The suite cuts it at spaces, and has no way to say that one belongs to a word.
+    let command = client.join(&OsString::from(" "));
+    run_suite(suite, &["client".into(), "--command".into(), command], revision, folder);
+}
+
+#[track_caller]
+fn run_suite(suite: &Conformance, what: &[OsString], revision: &str, folder: &Path) {
+    let words = suite.suite();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(what).args(["--requirements", revision, "--output-dir"]).arg(folder);
+    command.args(["--timeout", &SCENARIO_LIMIT.as_millis().to_string()]);
+    let output = run(command, SUITE_LIMIT).unwrap_or_else(|| panic!("{what:?} did not end in {SUITE_LIMIT:?}"));
+    // It ends with 1 if one scenario fails, which some do directly too.
+    assert!(folder.is_dir(), "{what:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Reads the results below a folder: `SCENARIO-TIME/checks.json`, where a scenario's name may hold slashes.
+#[track_caller]
+fn results(folder: &Path) -> Results {
+    let mut found = Results::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with("checks.json") {
+                let checks: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                let scenario = next.strip_prefix(folder).unwrap().to_str().unwrap();
+                found.entry(without_time(scenario)).or_default().extend(checks.iter().filter_map(told));
+            }
+        }
+    }
+    for checks in found.values_mut() {
+        // How often a thing was checked depends on how often it was asked for, which some clients do until they end.
+        checks.sort();
+        checks.dedup();
+    }
+    found
+}
+
+/// `a-scenario` of `a-scenario-2026-11-30T13-51-45-317Z`.
+fn without_time(scenario: &str) -> String {
+    let length = "-2026-11-30T13-51-45-317Z".len();
+    scenario.get(..scenario.len().saturating_sub(length)).unwrap_or_default().to_owned()
+}
+
+fn told(check: &Value) -> Option<String> {
+    let text = |key: &str| check[key].as_str().unwrap_or_default();
+    // Some tell what was seen, which holds times and ports.
+    (text("status") != "INFO")
+        .then(|| format!("{}: {} {}", text("id"), text("status"), without_digits(text("errorMessage"))))
+}
+
+/// Ports, times and identifiers are others each time.
+fn without_digits(text: &str) -> String {
+    text.chars().filter(|character| !character.is_ascii_digit()).collect()
+}
+
+/// What is only in one of them.
+fn difference(direct: Option<&Vec<String>>, through: Option<&Vec<String>>) -> String {
+    let (Some(direct), Some(through)) = (direct, through) else {
+        return format!("directly {direct:?}, through it {through:?}");
+    };
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|check| !those.contains(check)).cloned().collect()
+    };
+    format!("only directly {:?}, only through it {:?}", only(direct, through), only(through, direct))
+}

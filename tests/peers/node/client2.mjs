@@ -1,0 +1,61 @@
+// A real client, on the second TypeScript SDK: node client2.mjs SCRIPT.json URL
+//
+// SCRIPT and what is printed are as in client.mjs. {"mode": "legacy" | "auto" | REVISION} says how it opens.
+import { readFileSync } from 'node:fs';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+
+const [scriptPath, url] = process.argv.slice(2);
+const { capabilities = {}, mode, steps } = JSON.parse(readFileSync(scriptPath, 'utf8'));
+
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
+
+const print = (line) => console.log(JSON.stringify(sorted(line)));
+
+const versionNegotiation = { mode: mode === 'legacy' || mode === 'auto' ? mode : { pin: mode } };
+const client = new Client({ name: 'tap-test-client', version: '1.0.0' }, { capabilities, versionNegotiation });
+if (capabilities.elicitation) {
+  client.setRequestHandler('elicitation/create', async ({ params }) => ({
+    action: 'accept',
+    content: Object.fromEntries(Object.keys(params.requestedSchema.properties).map((name) => [name, 'words'])),
+  }));
+}
+
+const ask = {
+  ping: () => client.ping(),
+  'tools/list': () => client.listTools(),
+  'tools/call': (params, options) => client.callTool(params, options),
+  'resources/list': () => client.listResources(),
+  'resources/read': (params) => client.readResource(params),
+  'prompts/list': () => client.listPrompts(),
+  'prompts/get': (params) => client.getPrompt(params),
+};
+
+const transport = new StreamableHTTPClientTransport(new URL(url));
+try {
+  await client.connect(transport);
+} catch ({ code, name }) {
+  // The words of it may hold what differs between any two runs.
+  print({ refused: { code, name } });
+  process.exit();
+}
+print({ revision: client.getNegotiatedProtocolVersion(), server: client.getServerVersion() });
+for (const [method, params, { progress } = {}] of steps) {
+  const target = params?.name ?? params?.uri;
+  const options = progress ? { onprogress: (message) => print({ message }) } : {};
+  try {
+    print({ step: method, target, result: await ask[method](params, options) });
+  } catch ({ code, message, data }) {
+    print({ step: method, target, error: { code, message, data } });
+  }
+}
+await transport.terminateSession?.();
+await client.close();
+process.exit();

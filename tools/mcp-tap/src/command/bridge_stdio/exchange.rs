@@ -1,0 +1,196 @@
+//! One exchange with the server, carried out and recorded.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, response};
+use http_body_util::BodyExt;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tap_bridge::{Head, Request, Verb};
+use tap_frame::HttpEnd;
+use tap_http::{Additions, Body, BodyError, Exchange, Recording, Upstream, empty};
+use tap_jsonrpc::{SSE_EVENT_LIMIT_BYTES, SseSplitter};
+use tokio::sync::mpsc;
+
+use super::Input;
+use super::host::Outlet;
+use crate::failure::causes;
+
+/// Requests of one client are recorded as those of one connection.
+const CONNECTION: u64 = 1;
+
+/// The way to the server.
+pub(super) struct Remote {
+    pub(super) upstream: Upstream,
+    /// Put on every request, and not recorded.
+    pub(super) additions: Additions,
+    pub(super) recording: Arc<Recording>,
+    pub(super) outlet: Arc<Outlet>,
+    pub(super) address: Uri,
+}
+
+impl Remote {
+    /// Carries out an exchange, and says what becomes of it.
+    pub(super) async fn carry_out(self: Arc<Self>, number: u64, request: Request, inputs: mpsc::Sender<Input>) {
+        let (body, failure) = match self.send(number, request, &inputs).await {
+            Ok((body, exchange)) => {
+                exchange.end(HttpEnd::Whole);
+                (body, None)
+            }
+            Err(failure) => (Bytes::new(), Some(failure)),
+        };
+        let _ = inputs.send(Input::Ended(number, body, failure)).await;
+    }
+
+    async fn send(
+        &self,
+        number: u64,
+        request: Request,
+        inputs: &mpsc::Sender<Input>,
+    ) -> Result<(Bytes, Arc<Exchange>), String> {
+        let (mut head, body) = self.request(request)?.into_parts();
+        if let Some(path) = head.uri.path_and_query().filter(|_| head.uri != self.address) {
+            self.recording.is_mcp_at(path.path());
+        }
+        let exchange = self.recording.begin(CONNECTION, &head);
+        self.additions.add_to(&mut head.headers);
+        exchange.request_body(&body);
+        exchange.request_end();
+        let body = match body.is_empty() {
+            true => {
+                let _ = inputs.send(Input::Sent(number)).await;
+                empty()
+            }
+            false => Body::new(Telling { bytes: body, number, inputs: inputs.clone() }),
+        };
+        let response = self.upstream.send(http::Request::from_parts(head, body)).await.map_err(|error| {
+            exchange.end(HttpEnd::ByServer);
+            causes(&error)
+        })?;
+        let (head, body) = response.into_parts();
+        exchange.connected(head.version, None);
+        exchange.response(&head);
+        let told = told(&head);
+        let is_stream = head.status.is_success() && told.media_type == "text/event-stream";
+        let _ = inputs.send(Input::Head(number, told)).await;
+        let gathered = match is_stream {
+            true => self.stream(number, body, &exchange, inputs).await.map(|()| Bytes::new()),
+            false => gather(body, &exchange).await,
+        };
+        gathered.map(|body| (body, exchange.clone())).inspect_err(|_| exchange.end(HttpEnd::ByServer))
+    }
+
+    fn request(&self, request: Request) -> Result<http::Request<Bytes>, String> {
+        let Request { verb, address, headers, body } = request;
+        let uri: Uri = address.parse().map_err(|_| format!("{address} is no address"))?;
+        let method = match verb {
+            Verb::Post => Method::POST,
+            Verb::Get => Method::GET,
+            Verb::Delete => Method::DELETE,
+        };
+        let mut fields = HeaderMap::new();
+        if let Some(host) = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok()) {
+            fields.insert(HOST, host);
+        }
+        fields.insert(USER_AGENT, HeaderValue::from_static(concat!("mcp-tap/", env!("CARGO_PKG_VERSION"))));
+        for (name, value) in headers {
+            // What cannot be written there the server will miss, and say so.
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_str(&value)) {
+                fields.append(name, value);
+            }
+        }
+        let mut request = http::Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = fields;
+        Ok(request)
+    }
+
+    async fn stream(
+        &self,
+        number: u64,
+        mut body: Incoming,
+        exchange: &Exchange,
+        inputs: &mpsc::Sender<Input>,
+    ) -> Result<(), String> {
+        let mut splitter = SseSplitter::default();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| causes(&error))?;
+            let Some(bytes) = frame.data_ref() else {
+                continue;
+            };
+            exchange.response_body(bytes);
+            let mut events = Vec::new();
+            splitter.feed(bytes, &mut |event| events.push(event));
+            for event in events {
+                self.outlet.room().await;
+                let _ = inputs.send(Input::Event(number, event)).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn gather(mut body: Incoming, exchange: &Exchange) -> Result<Bytes, String> {
+    let mut gathered = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| causes(&error))?;
+        let Some(bytes) = frame.data_ref() else {
+            continue;
+        };
+        exchange.response_body(bytes);
+        if SSE_EVENT_LIMIT_BYTES < gathered.len() + bytes.len() {
+            return Err(format!("it is larger than {SSE_EVENT_LIMIT_BYTES} bytes"));
+        }
+        gathered.extend_from_slice(bytes);
+    }
+    Ok(gathered.into())
+}
+
+fn told(head: &response::Parts) -> Head {
+    let text = |name: HeaderName| {
+        let values = head.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        values.map(str::to_owned).reduce(|all, value| format!("{all}, {value}"))
+    };
+    let media_type = text(CONTENT_TYPE).unwrap_or_default();
+    Head {
+        status: head.status.as_u16(),
+        media_type: media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
+        session_id: text(HeaderName::from_static("mcp-session-id")),
+        challenge: text(WWW_AUTHENTICATE),
+        location: text(LOCATION),
+    }
+}
+
+/// A body that says when it is on its way.
+struct Telling {
+    bytes: Bytes,
+    number: u64,
+    inputs: mpsc::Sender<Input>,
+}
+
+impl HttpBody for Telling {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        if this.bytes.is_empty() {
+            return Poll::Ready(None);
+        }
+        let (inputs, number) = (this.inputs.clone(), this.number);
+        tokio::spawn(async move { inputs.send(Input::Sent(number)).await });
+        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.bytes)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.len() as u64)
+    }
+}
