@@ -154,14 +154,7 @@ impl HttpReading {
     }
 
     /// A part of an exchange that has begun: its bytes, or how many of them were lost.
-    fn part(
-        &mut self,
-        number: u64,
-        part: HttpPart,
-        place: Place,
-        bytes: Result<&[u8], u64>,
-        sink: &mut Sink<'_>,
-    ) {
+    fn part(&mut self, number: u64, part: HttpPart, place: Place, bytes: Result<&[u8], u64>, sink: &mut Sink<'_>) {
         let Some(open) = self.open.get_mut(&number) else {
             return;
         };
@@ -287,14 +280,7 @@ fn answer(
 }
 
 /// Some of an event stream.
-fn events(
-    core: &mut Core,
-    open: &mut Open,
-    stream: &mut EventStream,
-    place: Place,
-    bytes: &[u8],
-    sink: &mut Sink<'_>,
-) {
+fn events(core: &mut Core, open: &mut Open, stream: &mut EventStream, place: Place, bytes: &[u8], sink: &mut Sink<'_>) {
     stream.start.get_or_insert(place);
     stream.n_raw += bytes.len() as u64;
     if stream.is_lost {

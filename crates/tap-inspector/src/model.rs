@@ -39,6 +39,8 @@ pub struct Inspector {
     pub(crate) utc_offset_seconds: i32,
     pub(crate) view: View,
     pub(crate) sessions: Sessions,
+    /// The session to be opened once it is known.
+    pub(crate) opens: Option<SessionKey>,
     pub(crate) open: Option<Open>,
     pub(crate) overlay: Option<Overlay>,
     /// A word about what was done or failed, until when it is shown, and whether it is bad.
@@ -197,6 +199,7 @@ impl Inspector {
             utc_offset_seconds,
             view: View::Sessions,
             sessions: Sessions::default(),
+            opens: None,
             open: None,
             overlay: None,
             note: None,

@@ -3,6 +3,7 @@
 mod session;
 mod typing;
 
+use crate::data::SessionKey;
 use crate::effect::{Answer, Effect, Query};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
@@ -13,10 +14,11 @@ use crate::prompt::Prompt;
 const WHEEL: isize = 3;
 
 impl Inspector {
-    /// What is to be done before anything happens.
+    /// What is to be done before anything happens. A session that is named is opened as soon as it is known.
     #[must_use]
-    pub fn start(&mut self) -> Vec<Effect> {
+    pub fn start_at(&mut self, session: Option<SessionKey>) -> Vec<Effect> {
         let mut effects = Vec::new();
+        self.opens = session;
         self.ask_sessions(&mut effects);
         effects
     }
@@ -56,6 +58,12 @@ impl Inspector {
                     && let Some(line) = self.sessions.lines.iter().find(|line| line.key == open.session.key)
                 {
                     open.session = line.clone();
+                }
+                if let Some(key) = self.opens.take()
+                    && let Some(line) = self.sessions.lines.iter().find(|line| line.key == key).cloned()
+                {
+                    self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
+                    self.open_session_line(line, effects);
                 }
             }
             Answer::Sessions(_) => {}

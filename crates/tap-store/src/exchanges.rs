@@ -55,7 +55,8 @@ impl Store {
             let mut select = connection.prepare_cached(
                 "SELECT seq FROM message WHERE session = ? AND exchange = ? AND member = 0 ORDER BY seq",
             )?;
-            let found = select.query_map(params![session.0, signed(number)], |row| row.get(0).map(crate::writer::unsigned))?;
+            let found =
+                select.query_map(params![session.0, signed(number)], |row| row.get(0).map(crate::writer::unsigned))?;
             found.collect()
         };
         read().map_err(|source| self.sort(source))
@@ -69,7 +70,8 @@ impl Store {
     pub fn conversations(&self, session: SessionId) -> Result<Vec<Conversation>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Conversation>> {
-            let mut select = connection.prepare_cached("SELECT * FROM conversation WHERE session = ? ORDER BY number")?;
+            let mut select =
+                connection.prepare_cached("SELECT * FROM conversation WHERE session = ? ORDER BY number")?;
             let found = select.query_map([session.0], told_conversation_from)?;
             found.collect()
         };

@@ -17,7 +17,8 @@ use crate::writer::{Transport, signed, unsigned};
 const HEADS_AT_ONCE: i64 = 256;
 
 /// What is read of a frame's row.
-const HEAD: &str = "seq, wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes, exchange, raw_part, raw_length,
+const HEAD: &str =
+    "seq, wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes, exchange, raw_part, raw_length,
                     raw_event, compressed";
 
 /// A frame without its bytes, and where to find them.
@@ -98,9 +99,8 @@ impl Store {
 
     fn heads(&self, session: SessionId, first: u64) -> Result<Vec<Head>, StoreError> {
         let connection = self.connection.borrow();
-        let statement = format!(
-            "SELECT {HEAD} FROM message WHERE session = ? AND seq >= ? AND member = 0 ORDER BY seq LIMIT ?"
-        );
+        let statement =
+            format!("SELECT {HEAD} FROM message WHERE session = ? AND seq >= ? AND member = 0 ORDER BY seq LIMIT ?");
         let read = || -> rusqlite::Result<Vec<_>> {
             let mut select = connection.prepare_cached(&statement)?;
             let found = select.query_map(params![session.0, signed(first), HEADS_AT_ONCE], head_from)?;
@@ -179,7 +179,8 @@ impl Store {
             while ready.is_empty() && !over {
                 let live = self.is_live(session);
                 let number = cutting.next_segment();
-                let found = cutting.by_transport(|| self.transport(session)).and_then(|()| self.segment(session, number));
+                let found =
+                    cutting.by_transport(|| self.transport(session)).and_then(|()| self.segment(session, number));
                 match found {
                     Ok(Some(segment)) => {
                         if let Err(source) = cutting.feed(&segment, &mut ready) {
@@ -237,9 +238,8 @@ impl Cutting {
         match self {
             Self::Unknown => Ok(()),
             Self::Stdio(cutter, gatherer) => cutter.feed(segment, &mut |cut| ready.extend(gatherer.take(cut).map(Ok))),
-            Self::Http(reading) => {
-                reading.feed(segment, &mut |read, _| ready.extend(read.frame.map(|read| Ok(Recorded::Frame(read.frame)))))
-            }
+            Self::Http(reading) => reading
+                .feed(segment, &mut |read, _| ready.extend(read.frame.map(|read| Ok(Recorded::Frame(read.frame))))),
         }
     }
 

@@ -6,8 +6,8 @@ use tap_exchange::{Conversation, Exchange, Head, Source};
 use tap_frame::{HttpEnd, HttpPart, Segment, Stream};
 use tap_jsonrpc::RawId;
 use tap_session::{
-    At, FrameEnd, HttpSessionKind, HttpSessionNumber, Identity, MessageRow, Moment, OpenFrame, Place, Position, RowKind,
-    Status,
+    At, FrameEnd, HttpSessionKind, HttpSessionNumber, Identity, MessageRow, Moment, OpenFrame, Place, Position,
+    RowKind, Status,
 };
 
 use crate::reader::{Digest, Listed, Session, SessionId};

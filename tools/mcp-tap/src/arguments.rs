@@ -76,6 +76,10 @@ pub(crate) enum Command {
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
     Proxy(Box<Proxy>),
+    /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
+    ///
+    /// `?` shows the keys. Without a session it begins with the list of all.
+    Inspect(Inspect),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -250,6 +254,18 @@ fn parse_header_size(text: &str) -> Result<usize, String> {
         Ok(size) if (smallest..=1 << 30).contains(&size) => Ok(size),
         _ => Err(format!("a number of bytes from {smallest} on")),
     }
+}
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  mcp-tap inspect\n  mcp-tap inspect last\n  mcp-tap inspect bug.jsonl")]
+pub(crate) struct Inspect {
+    /// The session to begin with: last, github.2, 7f3a, x.jsonl
+    #[arg(value_name = "REF")]
+    pub(crate) session: Option<Reference>,
+    /// Colours: terminal, blue-and-orange, plain
+    #[arg(long, value_name = "NAME")]
+    pub(crate) theme: Option<String>,
 }
 
 /// Options of `ls`.

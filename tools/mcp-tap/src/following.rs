@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::Node;
 use tap_protocol::meta;
-use tap_session::{
-    Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState,
-};
+use tap_session::{Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState};
 use tap_store::Transport;
 
 use crate::arguments::Global;

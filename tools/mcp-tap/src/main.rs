@@ -15,6 +15,7 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod subject;
 mod text;
 
 use std::io::Write;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
+        Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),

@@ -49,7 +49,8 @@ fn in_one_go(segments: &[Segment]) -> Vec<String> {
 /// Derives with as many derivers as `turns` speaks of; each turn is a deriver and how many more segments are there.
 fn in_turns(segments: &[Segment], turns: &[(usize, usize)]) -> Vec<String> {
     let mut connection = database();
-    let mut derivers = [Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio)];
+    let mut derivers =
+        [Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio)];
     let mut coming = (0..).zip(segments.iter().cloned());
     for (who, n_segments) in turns {
         let some: Vec<_> = coming.by_ref().take(*n_segments).collect();
