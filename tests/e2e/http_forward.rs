@@ -1,14 +1,15 @@
 //! The forward proxy between real clients and real servers: authorization goes through unchanged, MCP is recorded, and
 //! nothing else is.
 
+mod around;
 mod client;
+mod named;
 mod oauth;
 mod server;
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 
 use client::{Client, Reply, Way};
@@ -17,7 +18,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use server::{Answer, Asked, Pki, Server, json};
 
-use crate::support::{Scratch, is_running, piped, skip, talk, wait_for, wait_until};
+use crate::support::{Scratch, piped, wait_for, wait_until};
 
 /// What every client of Streamable HTTP sends.
 const MCP: [&str; 2] = ["Accept: application/json, text/event-stream", "Content-Type: application/json"];
@@ -113,9 +114,7 @@ impl Proxy {
     /// Ends it as a person would, and gives what it told.
     #[track_caller]
     fn stop(mut self) -> String {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).unwrap());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
-        assert!(wait_for(&mut self.child).success(), "{}", self.told());
+        interrupt(&mut self.child);
         self.reader.take().unwrap().join().unwrap();
         self.told()
     }
@@ -126,6 +125,14 @@ impl Drop for Proxy {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Ends a tap as a person would.
+#[track_caller]
+fn interrupt(tap: &mut Child) {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(tap.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(wait_for(tap).success());
 }
 
 fn echo(_: SocketAddr, asked: &Asked) -> Answer {
@@ -346,140 +353,4 @@ fn a_server_that_is_not_there_or_not_who_it_says_is_told_to_the_client() {
     let blind = Client::connect(proxy.tunnel(), None, &gone.replace("localhost", "127.0.0.1")).err().unwrap();
     assert!(blind.starts_with("HTTP/1.1 502"), "{blind}");
     assert!(stranger.asked().is_empty());
-}
-
-#[test]
-fn a_command_has_it_in_its_environment_and_its_end_is_ours() {
-    let world = World::new();
-    let script = "echo \"$HTTPS_PROXY $https_proxy $NODE_USE_ENV_PROXY\"; cat; test -s \"$SSL_CERT_FILE\" && \
-                  test -s \"$NODE_EXTRA_CA_CERTS\" && exit 7";
-    let output = talk(world.tap(&["proxy", "--forward", "--", "sh", "-c", script]), b"from stdin");
-    assert_eq!(output.status.code(), Some(7), "{}", String::from_utf8_lossy(&output.stderr));
-    let told = String::from_utf8(output.stdout).unwrap();
-    let (first, rest) = told.split_once('\n').unwrap();
-    let words: Vec<&str> = first.split(' ').collect();
-    assert!(words[0].starts_with("http://127.0.0.1:") && words[0] == words[1] && words[2] == "1", "{told}");
-    assert_eq!(rest, "from stdin");
-
-    let missing = talk(world.tap(&["proxy", "--forward", "--", "no-such-program"]), b"");
-    assert_eq!(missing.status.code(), Some(127));
-
-    for (signal, script, code) in [
-        (nix::sys::signal::Signal::SIGTERM, "trap 'exit 9' TERM; echo $$; while :; do sleep 0.01; done", Some(9)),
-        (nix::sys::signal::Signal::SIGINT, "echo $$; exec sleep 1000", None),
-    ] {
-        let mut command = world.tap(&["proxy", "--forward", "--", "sh", "-c", script]);
-        let mut tap = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(tap.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(tap.id()).unwrap());
-        nix::sys::signal::kill(pid, signal).unwrap();
-        let status = wait_for(&mut tap);
-        let killed_by = std::os::unix::process::ExitStatusExt::signal(&status);
-        assert_eq!((status.code(), killed_by), (code, code.is_none().then_some(signal as i32)));
-        wait_until("no orphan is left", || !is_running(line.trim().parse().unwrap()));
-    }
-}
-
-#[test]
-fn a_command_does_not_outlive_a_tap_that_was_killed() {
-    let world = World::new();
-    let mut command = world.tap(&["proxy", "--forward", "--", "sh", "-c", "echo $$; exec sleep 1000"]);
-    let mut tap = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(tap.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    tap.kill().unwrap();
-    wait_for(&mut tap);
-    wait_until("the command is gone", || !is_running(line.trim().parse().unwrap()));
-}
-
-#[test]
-fn all_that_start_at_once_have_one_authority_and_nobody_else_its_key() {
-    let world = World::new();
-    let print = ["proxy", "--forward", "--", "sh", "-c", "cat \"$DENO_CERT\""];
-    let taps: Vec<Child> = (0..8).map(|_| piped(world.tap(&print)).spawn().unwrap()).collect();
-    let outputs: Vec<_> = taps.into_iter().map(|tap| tap.wait_with_output().unwrap()).collect();
-    assert!(outputs.iter().all(|output| output.status.success() && output.stdout == outputs[0].stdout));
-    assert_eq!(
-        outputs.iter().filter(|output| String::from_utf8_lossy(&output.stderr).contains("made a local")).count(),
-        1
-    );
-    let mode = |name: &str| world.scratch.path(name).metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode("xdg/mcp-tap"), mode("xdg/mcp-tap/authority.pem")), (0o700, 0o600));
-
-    let key = world.scratch.path("xdg/mcp-tap/authority.pem");
-    std::fs::write(&key, "something else").unwrap();
-    let broken = world.tap(&print).output().unwrap();
-    assert_eq!(broken.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&broken.stderr).contains("delete it"));
-    assert_eq!(std::fs::read(&key).unwrap(), b"something else");
-}
-
-#[test]
-fn clients_of_others_take_it_by_the_environment_alone() {
-    let world = World::new();
-    let server = Server::start(Some(&world.pki), |_, asked| json(format!("{} {:?}", asked.target, asked.version)));
-    let url = format!("https://{}", server.host());
-    let post = "-H 'Accept: application/json, text/event-stream' -H 'Content-Type: application/json' -d '{}'";
-    let version = "-w ' %{http_version}'";
-    let python =
-        "import os, urllib.request as u; print(u.urlopen(os.environ['URL'] + '/python').read().decode(), end='')";
-    let node = "const p = new URL(process.env.HTTPS_PROXY); const u = new URL(process.env.URL); \
-        require('http').request({host: p.hostname, port: p.port, method: 'CONNECT', path: u.host}).on('connect', (r, s) => \
-        require('http').get({host: u.host, path: '/node', createConnection: () => \
-        require('tls').connect({socket: s, servername: u.hostname})}, (r) => r.pipe(process.stdout))).end()";
-    for (program, command, expected) in [
-        ("curl", format!("curl -sS --http1.1 {url}/curl {post} {version}"), "/curl HTTP/2.0 1.1"),
-        ("curl", format!("curl -sS --http2 {url}/curl2 {post} {version}"), "/curl2 HTTP/2.0 2"),
-        ("python3", format!("python3 -c \"{python}\""), "/python HTTP/2.0"),
-        ("node", format!("node -e \"{node}\""), "/node HTTP/2.0"),
-    ] {
-        if Command::new("sh")
-            .args(["-c", &format!("{program} --version >/dev/null 2>&1")])
-            .status()
-            .is_ok_and(|s| !s.success())
-        {
-            skip(program, "it is not there");
-            continue;
-        }
-        let mut tap = world.tap(&["proxy", "--forward", "--", "sh", "-c", &command]);
-        let output = tap.env("URL", &url).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        // A client of HTTP/1.1 gets an answer of a server that was asked over HTTP/2.
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{told}");
-        assert!(output.status.success() && !told.contains("certificate for"), "{told}");
-    }
-    assert!(world.origins().iter().all(|origin| *origin == url), "{:?}", world.origins());
-}
-
-#[test]
-fn a_token_from_the_environment_reaches_the_server_and_nothing_else() {
-    let world = World::new();
-    let server = Server::start(None, echo);
-    let url = format!("http://{}/mcp", server.host());
-    let arguments = ["proxy", "--bearer-env", "TOKEN", "--header", "X-Key: key ${KEY}", &url];
-    let missing = world.tap(&arguments).env("TOKEN", "s3cret").env_remove("KEY").output().unwrap();
-    let told = String::from_utf8_lossy(&missing.stderr);
-    assert!(missing.status.code() == Some(2) && told.contains("no KEY") && !told.contains("s3cret"), "{told}");
-
-    let mut tap = piped(world.tap(&arguments)).env("TOKEN", "s3cret").env("KEY", "s3cret-too").spawn().unwrap();
-    let mut stderr = BufReader::new(tap.stderr.take().unwrap());
-    let mut line = String::new();
-    stderr.read_line(&mut line).unwrap();
-    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-    for own in [None, Some("Authorization: Bearer the-client-s-own")] {
-        let mut client = Client::connect(Way::Direct, None, &address).unwrap();
-        let headers: Vec<&str> = MCP.into_iter().chain(own).collect();
-        assert_eq!(client.ask("POST", "/mcp", &headers, "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}").status, 200);
-    }
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(tap.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
-    assert!(wait_for(&mut tap).success());
-    let asked = server.asked();
-    let given: Vec<_> = asked.iter().map(|asked| (asked.header("authorization"), asked.header("x-key"))).collect();
-    assert_eq!(given, [("Bearer s3cret", "key s3cret-too"), ("Bearer the-client-s-own", "key s3cret-too")]);
-    let mut rest = String::new();
-    std::io::Read::read_to_string(&mut stderr, &mut rest).unwrap();
-    assert!(world.is_kept("\"method\":\"x\"") && !world.is_kept("s3cret") && !world.is_kept("the-client-s-own"));
-    assert!(!line.contains("s3cret") && !rest.contains("s3cret"));
 }

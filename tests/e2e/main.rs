@@ -18,6 +18,8 @@ mod cases;
 mod commands;
 mod faults;
 mod http;
+mod http_bridge;
+mod http_commands;
 mod http_forward;
 mod http_peers;
 mod judging;

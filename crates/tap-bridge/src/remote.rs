@@ -273,7 +273,7 @@ impl RemoteServer {
         (self.waiting().count(), self.queue.iter().map(|(_, body)| body.len()).sum())
     }
 
-    fn to_host(&mut self, message: &[u8]) {
+    fn say_to_host(&mut self, message: &[u8]) {
         let mut line = Vec::with_capacity(message.len() + 1);
         line.extend_from_slice(message);
         line.push(b'\n');
@@ -287,7 +287,7 @@ impl RemoteServer {
     /// Tells the host that nobody will answer.
     fn fail(&mut self, waiting: Vec<Waiting>, cause: &str) {
         for waiting in waiting.into_iter().filter(|waiting| !waiting.cancelled && !waiting.id.is_null()) {
-            self.to_host(&error_answer(waiting.id.as_bytes(), cause));
+            self.say_to_host(&error_answer(waiting.id.as_bytes(), cause));
         }
     }
 

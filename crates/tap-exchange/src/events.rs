@@ -5,20 +5,21 @@ use tap_jsonrpc::{SseEvent, SseSplitter};
 
 /// An event, and where it lies in its stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CutEvent {
-    pub(crate) event: SseEvent,
+pub struct CutEvent {
+    /// The event.
+    pub event: SseEvent,
     /// Its number in the stream, from 1.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Where its first line begins, counted in bytes from the beginning of the stream.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Where it ends: behind the first byte of the empty line's end.
-    pub(crate) end: u64,
+    pub end: u64,
 }
 
 /// Cuts a stream into events and says where each lies. Where that is does not depend on how the stream comes in pieces: an
 /// event begins at its first byte that ends no line.
-#[derive(Debug, Default)]
-pub(crate) struct EventCutter {
+#[derive(Debug)]
+pub struct EventCutter {
     splitter: SseSplitter,
     /// How many bytes were taken.
     n_bytes: u64,
@@ -30,27 +31,45 @@ pub(crate) struct EventCutter {
     n_events: u64,
 }
 
+impl Default for EventCutter {
+    fn default() -> Self {
+        Self {
+            splitter: SseSplitter::default(),
+            n_bytes: 0,
+            start: None,
+            line_is_empty: true,
+            after_carriage_return: false,
+            n_events: 0,
+        }
+    }
+}
+
 impl EventCutter {
-    pub(crate) fn new() -> Self {
-        Self { line_is_empty: true, ..Self::default() }
+    /// A cutter of a stream, from its beginning.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// How many bytes were taken.
-    pub(crate) fn n_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
     /// Some bytes of the stream are missing here: drops what is open.
-    pub(crate) fn tear(&mut self) {
+    pub fn tear(&mut self) {
         *self = Self { n_bytes: self.n_bytes, n_events: self.n_events, ..Self::new() };
     }
 
     /// Where the open event begins, if one is open.
-    pub(crate) fn start(&self) -> Option<u64> {
+    #[must_use]
+    pub fn start(&self) -> Option<u64> {
         self.start
     }
 
-    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(CutEvent)) {
+    /// Takes the next bytes of the stream, and hands each event that they complete to `sink`.
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(CutEvent)) {
         let mut rest = chunk;
         while let Some(first) = rest.first() {
             // The second half of a `\r\n` ends no line of its own.
@@ -89,7 +108,7 @@ impl EventCutter {
     }
 
     /// The event that no empty line ended, if there is one. A client drops it.
-    pub(crate) fn finish(&mut self) -> Option<CutEvent> {
+    pub fn finish(&mut self) -> Option<CutEvent> {
         let event = self.splitter.finish()?;
         self.n_events += 1;
         let start = self.start.take().unwrap_or(self.n_bytes);

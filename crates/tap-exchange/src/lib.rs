@@ -6,6 +6,8 @@
 //! Start reading at [`HttpReading`] (segments to [`Read`]s), then [`Exchange`] (what is known of one) and `core.rs` (what
 //! becomes of a frame).
 
+#[cfg(test)]
+mod captures;
 mod coding;
 mod conversation;
 mod core;
@@ -14,8 +16,12 @@ mod exchange;
 mod fetch;
 mod open;
 mod reading;
+mod seen;
+#[cfg(test)]
+mod traffic;
 
 pub use coding::BODY_LIMIT_BYTES;
+pub use events::{CutEvent, EventCutter};
 pub use exchange::{Conversation, Exchange, Head, Read, ReadFrame, Source};
 pub use fetch::frame_bytes;
 pub use reading::HttpReading;

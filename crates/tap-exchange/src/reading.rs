@@ -12,6 +12,7 @@ use crate::core::{Core, Made, Sink, is_whole_json, row};
 use crate::events::CutEvent;
 use crate::exchange::{Conversation, Read, Source};
 use crate::open::{Answer, EARLY_BYTES, Early, EventStream, Open};
+use crate::seen::Seen;
 
 /// Reads the segments of a recording over HTTP, in order, from the first.
 ///
@@ -24,6 +25,7 @@ use crate::open::{Answer, EARLY_BYTES, Early, EventStream, Open};
 pub struct HttpReading {
     core: Core,
     open: BTreeMap<u64, Open>,
+    seen: Seen,
     stderr: Cutter,
     gatherer: Gatherer,
     /// The number of the segment to be fed next.
@@ -110,7 +112,7 @@ impl HttpReading {
                 self.begin(exchange, Place { segment, offset: offset as u64 }, bytes, sink);
             }
             Piece::HttpGap { exchange, part: HttpPart::Request, n_bytes, .. } => {
-                if !self.open.contains_key(&exchange) {
+                if self.seen.insert(exchange) {
                     self.no_head(exchange, Place { segment, offset: 0 }, n_bytes, sink);
                 }
             }
@@ -124,7 +126,7 @@ impl HttpReading {
     }
 
     fn begin(&mut self, number: u64, place: Place, text: &[u8], sink: &mut Sink<'_>) {
-        if self.open.contains_key(&number) {
+        if !self.seen.insert(number) {
             return;
         }
         let Some(open) = Open::begin(number, self.core.now.at_ns, place.segment, text) else {
@@ -417,3 +419,6 @@ fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut Sink<
     };
     sink(Read { events: vec![Event::Row(row)], frame: Some(frame), ..Read::default() }, &core.follower);
 }
+
+#[cfg(test)]
+mod tests;

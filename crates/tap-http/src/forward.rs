@@ -11,7 +11,7 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Response, StatusCode, Uri};
@@ -28,15 +28,16 @@ use crate::authority::LocalAuthority;
 use crate::body::{Body, empty};
 use crate::listen::Listener;
 use crate::origins::{Origins, Sessions};
-use crate::serve::{Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
+use crate::reverse::told;
+use crate::serve::{HANDSHAKE_LIMIT, Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
 use crate::tunnel::{self, Kind};
 use crate::upstream::{Upstream, UpstreamError, UpstreamOptions};
 
-/// How long a client may take for a TLS handshake.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
+/// Of how many hosts it is remembered that something was told of them, or that a client trusted us there.
+const HOSTS: usize = 1_000;
 
-/// Of how many hosts it is remembered that something was told of them.
-const TOLD: usize = 1_000;
+/// A client that leaves so soon after its handshake, without a request, did not like the certificate.
+const SOON: Duration = Duration::from_secs(2);
 
 /// Something that a person should know of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +88,8 @@ pub struct Forward {
     pub(crate) origins: Origins,
     tell: Box<dyn Fn(Told) + Send + Sync>,
     told: Mutex<HashSet<String>>,
+    /// Hosts for which clients trusted us.
+    trusted: Mutex<HashSet<String>>,
     /// Where we listen: nobody is let through to ourselves.
     own: SocketAddr,
     options: ServeOptions,
@@ -128,6 +131,7 @@ impl Forward {
             origins: Origins::new(sessions),
             tell,
             told: Mutex::default(),
+            trusted: Mutex::default(),
             own,
             options: ServeOptions { header_limit_bytes: upstream.header_limit_bytes },
             closing: watch::Sender::new(false),
@@ -155,8 +159,7 @@ impl Forward {
     }
 
     fn tell(&self, host: &str, told: Told) {
-        let mut hosts = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if hosts.len() < TOLD && hosts.insert(host.into()) {
+        if first_time(&self.told, host) {
             (self.tell)(told);
         }
     }
@@ -187,12 +190,12 @@ impl Forward {
             });
             return Response::new(empty());
         }
-        match tunnel::connect(&authority).await {
+        match self.upstream.connect(&authority).await {
             Ok(server) => {
                 pass_blindly(client, server, self.closing());
                 Response::new(empty())
             }
-            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("cannot connect to {authority}: {error}")),
+            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("{authority}: {}", told(&error))),
         }
     }
 
@@ -210,7 +213,7 @@ impl Forward {
             Kind::Tls => Scheme::HTTPS,
             Kind::Http => Scheme::HTTP,
             Kind::Unknown => {
-                match tunnel::connect(&authority).await {
+                match self.upstream.connect(&authority).await {
                     Ok(server) => tunnel::pass(client, server, closing).await,
                     Err(error) => tracing::debug!(%error, %authority, "cannot connect"),
                 }
@@ -232,9 +235,14 @@ impl Forward {
         let handshake = TlsAcceptor::from(config).accept(client);
         match tokio::time::timeout(HANDSHAKE_LIMIT, handshake).await {
             Ok(Ok(client)) => {
+                let began = Instant::now();
                 let n_requests = self.clone().serve_inside(connection, client, destination, closing).await;
-                // Some clients look at the certificate only when the handshake is done, and leave without a word.
-                if n_requests == 0 && !*self.closing.borrow() {
+                // Some clients look at the certificate only when the handshake is done, and leave without a word. Others make
+                // connections in store.
+                let is_sudden = began.elapsed() < SOON && !*self.closing.borrow();
+                if n_requests > 0 {
+                    first_time(&self.trusted, &host);
+                } else if is_sudden && !self.trusted.lock().unwrap_or_else(PoisonError::into_inner).contains(&host) {
                     self.tell(&host, Told::Refused { host: host.clone(), alert: None });
                 }
             }
@@ -334,6 +342,12 @@ pub(crate) fn pass_blindly(
             Err(error) => tracing::debug!(%error, "a client went away before its tunnel was there"),
         }
     });
+}
+
+/// Whether a host was not in the set, and now is. `false` where there is no room.
+fn first_time(hosts: &Mutex<HashSet<String>>, host: &str) -> bool {
+    let mut hosts = hosts.lock().unwrap_or_else(PoisonError::into_inner);
+    hosts.len() < HOSTS && hosts.insert(host.into())
 }
 
 fn loops(authority: &Authority) -> Response<Body> {

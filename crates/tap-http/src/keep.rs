@@ -60,11 +60,14 @@ const KEPT: &[&str] = &[
 /// Stands for a value that is not kept.
 const REDACTED: &str = "redacted";
 
-/// A part of a path that is as long as this may be a secret.
-const LONG_PART: usize = 24;
+/// A part of a path that is as long as this may be a secret: 16 random bytes in base64 are 22 characters, in hexadecimal 32.
+const LONG_PART: usize = 20;
 
-/// Long parts of paths that are names (RFC 9728, RFC 8414).
-const LONG_NAMES: &[&str] = &["oauth-protected-resource", "oauth-authorization-server"];
+/// The same of one with digits in it.
+const LONG_PART_WITH_DIGITS: usize = 12;
+
+/// Long parts of paths that are names (RFC 9728, RFC 8414, OpenID Connect Discovery).
+const LONG_NAMES: &[&str] = &["oauth-protected-resource", "oauth-authorization-server", "openid-configuration"];
 
 /// Parameters of challenges whose values are kept: what a client is told to ask for, and where.
 ///
@@ -120,13 +123,13 @@ impl Keeper {
     }
 
     fn path(&self, path: &str) -> String {
-        let kept = |part: &str| part.len() < LONG_PART || LONG_NAMES.contains(&part);
-        let parts = path.split('/').map(|part| if kept(part) { part.into() } else { self.stand_in(part.as_bytes()) });
+        let parts =
+            path.split('/').map(|part| if is_name(part) { part.into() } else { self.stand_in(part.as_bytes()) });
         parts.collect::<Vec<_>>().join("/")
     }
 
     fn query(&self, query: &str) -> String {
-        let name_of = |name: &str| if name.len() < LONG_PART { name.into() } else { self.stand_in(name.as_bytes()) };
+        let name_of = |name: &str| if is_name(name) { name.into() } else { self.stand_in(name.as_bytes()) };
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, "")) => format!("{}=", name_of(name)),
             Some((name, value)) => format!("{}={}", name_of(name), self.stand_in(value.as_bytes())),
@@ -205,6 +208,12 @@ fn is_kept(name: &str) -> bool {
         Some(beginning) => name.starts_with(beginning),
         None => name == *kept,
     })
+}
+
+/// Whether a part of a path or a name in a query is one that somebody thought of, as far as can be told.
+fn is_name(part: &str) -> bool {
+    let has_digits = part.bytes().any(|byte| byte.is_ascii_digit());
+    part.len() < if has_digits { LONG_PART_WITH_DIGITS } else { LONG_PART } || LONG_NAMES.contains(&part)
 }
 
 /// Cuts at commas that are not in quotes.
@@ -287,7 +296,7 @@ mod tests {
             ("www-authenticate", format!("Bearer token=\"{SECRET}\", error=\"x\"")),
             ("www-authenticate", format!("Digest realm=\"x\", nonce=\"{SECRET}\", opaque={SECRET}")),
             ("www-authenticate", format!("{SECRET} realm=\"x\"")),
-            ("www-authenticate", format!("{SECRET}")),
+            ("www-authenticate", SECRET.into()),
             ("www-authenticate", format!("Bearer resource_metadata=\"https://x.example/?k={SECRET}\"")),
             ("proxy-authenticate", format!("Custom \"{SECRET}\"")),
             ("www-authenticate", format!("Custom x=\"a\\\", {SECRET}\"")),
@@ -302,14 +311,15 @@ mod tests {
         let keeper = Keeper::new().unwrap();
         for target in [
             format!("/{SECRET}/mcp"),
+            format!("/mcp/{}", &SECRET[..20]),
             format!("/mcp?key={SECRET}"),
             format!("/mcp?{SECRET}"),
             format!("/mcp?a=1&{SECRET}=2"),
             format!("https://user:{SECRET}@x.example/mcp"),
         ] {
             let uri: Uri = target.parse().unwrap();
-            assert!(!keeper.target(&uri).contains(SECRET), "{target}");
-            assert!(!keeper.url(&uri).contains(SECRET), "{target}");
+            assert!(!keeper.target(&uri).contains(&SECRET[..20]), "{target}");
+            assert!(!keeper.url(&uri).contains(&SECRET[..20]), "{target}");
         }
         assert_eq!(
             keeper.target(&"/.well-known/oauth-protected-resource/mcp".parse().unwrap()),

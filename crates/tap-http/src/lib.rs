@@ -38,4 +38,6 @@ pub use origins::Sessions;
 pub use record::{Exchange, Recording};
 pub use reverse::{Notices, Reverse};
 pub use serve::{Handle, ServeOptions, serve};
-pub use upstream::{HEADER_LIMIT_BYTES, SMALLEST_HEADER_LIMIT_BYTES, Upstream, UpstreamError, UpstreamOptions};
+pub use upstream::{
+    HEADER_LIMIT_BYTES, Resolve, SMALLEST_HEADER_LIMIT_BYTES, Upstream, UpstreamError, UpstreamOptions,
+};

@@ -1,8 +1,11 @@
 //! Where clients connect: on loopback, on both of its address families.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
+
+use crate::authority::LocalAuthority;
 
 /// That nobody can connect here.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +24,15 @@ pub struct Listener {
     /// One, or one of each family.
     pub(crate) sockets: Vec<TcpListener>,
     address: SocketAddr,
+    /// What clients speak TLS with, where they do.
+    pub(crate) tls: Option<Arc<Certified>>,
+}
+
+/// A name, and who certifies that we go by it.
+#[derive(Debug)]
+pub(crate) struct Certified {
+    pub(crate) authority: LocalAuthority,
+    pub(crate) host: String,
 }
 
 impl Listener {
@@ -43,7 +55,13 @@ impl Listener {
         if let Some(ip) = other {
             sockets.extend(TcpListener::bind(SocketAddr::new(ip, address.port())).await);
         }
-        Ok(Self { sockets, address })
+        Ok(Self { sockets, address, tls: None })
+    }
+
+    /// The same, but clients are to speak TLS, in which we go by the name `host`.
+    #[must_use]
+    pub fn with_tls(self, authority: LocalAuthority, host: String) -> Self {
+        Self { tls: Some(Arc::new(Certified { authority, host })), ..self }
     }
 
     /// Where it listens, with the port that was found.

@@ -40,6 +40,8 @@ pub struct Reverse {
     pub authorization: Option<HeaderValue>,
     /// How the server is reached.
     pub upstream: Upstream,
+    /// What clients call us by: `http`, or `https` where the listener has TLS.
+    pub own_scheme: Scheme,
     /// What is added to requests.
     pub additions: Additions,
     /// Who may ask.
@@ -200,7 +202,8 @@ impl Reverse {
         };
         // Its length would be another.
         head.headers.remove(CONTENT_LENGTH);
-        let rewriter = Rewriter::new(self.scheme.as_str(), self.authority.as_str(), format!("http://{host}"));
+        let rewriter =
+            Rewriter::new(self.scheme.as_str(), self.authority.as_str(), format!("{}://{host}", self.own_scheme));
         let recording = self.recording.clone();
         let told = move |endpoint: &str| {
             if let Some(target) = target_of(endpoint, &asked.uri) {

@@ -1,5 +1,6 @@
 //! The way to a server: straight to it, or through the proxy that the environment names.
 
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,6 +18,7 @@ use tower_service::Service;
 
 use crate::body::BodyError;
 use crate::guard::is_local;
+use crate::upstream::Resolve;
 use crate::wire::Wire;
 
 /// How long a server may take to accept a connection.
@@ -32,6 +34,11 @@ pub(crate) struct TooSlow;
 #[derive(Debug, thiserror::Error)]
 #[error("the environment names the proxy {0}, and only proxies at http:// addresses can be used")]
 struct UnknownProxy(String);
+
+/// The name leads to ourselves, such as by the hosts file that leads clients to us.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} leads to this proxy itself; --resolve HOST:PORT:ADDRESS says where the server really is")]
+struct Loops(String);
 
 /// Which servers are reached through which proxy: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in capitals or not.
 #[derive(Debug, Clone)]
@@ -63,15 +70,27 @@ impl Proxies {
 pub(crate) struct Route {
     tcp: HttpConnector,
     proxies: Proxies,
+    resolve: Arc<[Resolve]>,
+    own: Option<SocketAddr>,
 }
 
 impl Route {
-    pub(crate) fn new(proxies: Proxies) -> Self {
+    pub(crate) fn new(proxies: Proxies, resolve: Vec<Resolve>, own: Option<SocketAddr>) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEP_ALIVE));
-        Self { tcp, proxies }
+        Self { tcp, proxies, resolve: resolve.into(), own }
+    }
+
+    /// The address of a server of which it was said.
+    fn resolved(&self, uri: &Uri) -> Option<Uri> {
+        let host = uri.host()?.to_ascii_lowercase();
+        let port = uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 });
+        let found = self.resolve.iter().find(|resolve| resolve.host == host && resolve.port == port)?;
+        let authority = SocketAddr::new(found.address, port).to_string();
+        let parts = Uri::builder().scheme(uri.scheme()?.clone()).authority(authority).path_and_query("/");
+        parts.build().ok()
     }
 }
 
@@ -85,9 +104,23 @@ impl Service<Uri> for Route {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let Some(proxy) = self.proxies.to(&uri) else {
-            let connecting = self.tcp.call(uri);
+        if let Some(resolved) = self.resolved(&uri) {
+            let connecting = self.tcp.call(resolved);
             return Box::pin(async move { Ok(connecting.await?) });
+        }
+        let Some(proxy) = self.proxies.to(&uri) else {
+            let own = self.own;
+            let connecting = self.tcp.call(uri.clone());
+            return Box::pin(async move {
+                let stream = connecting.await?;
+                let peer = stream.inner().peer_addr()?;
+                let ip = peer.ip().to_canonical();
+                // Whatever loopback address: we listen on both families of it.
+                if own.is_some_and(|own| own.port() == peer.port() && (own.ip() == ip || ip.is_loopback())) {
+                    return Err(Loops(uri.host().unwrap_or_default().into()).into());
+                }
+                Ok(stream)
+            });
         };
         if proxy.uri().scheme() != Some(&Scheme::HTTP) {
             let error = UnknownProxy(proxy.uri().to_string());
@@ -131,5 +164,35 @@ impl Service<Uri> for Connector {
                 Err(_) => Err(TooSlow.into()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::{Upstream, UpstreamError, UpstreamOptions};
+
+    fn connect(options: &UpstreamOptions, authority: &str) -> Result<SocketAddr, UpstreamError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let upstream = Upstream::new(options).unwrap();
+        let connected = runtime.block_on(upstream.connect(&authority.parse().unwrap()));
+        connected.map(|stream| stream.peer_addr().unwrap())
+    }
+
+    #[test]
+    fn a_name_that_leads_to_ourselves_is_not_followed_and_one_that_was_resolved_is() {
+        let (own, other) =
+            (std::net::TcpListener::bind("127.0.0.1:0").unwrap(), std::net::TcpListener::bind("127.0.0.1:0"));
+        let (own, other) = (own.local_addr().map(|address| (own, address)).unwrap(), other.unwrap());
+        let port = other.local_addr().unwrap().port();
+        let resolve = Resolve { host: "real.example".into(), port, address: "127.0.0.1".parse().unwrap() };
+        let options = UpstreamOptions { own: Some(own.1), resolve: vec![resolve], ..UpstreamOptions::default() };
+        for host in ["localhost", "127.0.0.1", "[::ffff:127.0.0.1]"] {
+            let error = connect(&options, &format!("{host}:{}", own.1.port())).unwrap_err();
+            assert!(crate::reverse::told(&error).contains("leads to this proxy itself"), "{host}: {error:?}");
+        }
+        for host in ["localhost", "real.example", "REAL.example"] {
+            assert_eq!(connect(&options, &format!("{host}:{port}")).unwrap(), other.local_addr().unwrap(), "{host}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -16,14 +16,18 @@ use hyper_util::server::graceful::GracefulShutdown;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsAcceptor;
 
 use crate::body::Body;
-use crate::listen::Listener;
+use crate::listen::{Certified, Listener};
 use crate::route::KEEP_ALIVE;
 use crate::upstream::{HEADER_LIMIT_BYTES, MAX_FIELDS, SMALLEST_HEADER_LIMIT_BYTES};
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
 pub(crate) const LAST_EXCHANGES: Duration = Duration::from_millis(100);
+
+/// How long a client may take for a TLS handshake.
+pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
 
 /// After a failure to take a connection (too many files are open) the next is tried so much later.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -59,6 +63,7 @@ struct Shared<H> {
     builder: Builder<TokioExecutor>,
     graceful: GracefulShutdown,
     n_connections: AtomicU64,
+    tls: Option<Arc<Certified>>,
     /// Closed when connections are to end at once.
     cut: watch::Receiver<()>,
     /// Closed when the last of them has ended.
@@ -79,6 +84,7 @@ pub async fn serve(
         builder: builder(options),
         graceful: GracefulShutdown::new(),
         n_connections: AtomicU64::new(0),
+        tls: listener.tls.clone(),
         cut: cut_seen,
         alive,
     };
@@ -149,9 +155,50 @@ fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
         let handler = handler.clone();
         async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
     });
-    let connection = shared.builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let watched = shared.graceful.watch(connection);
     let (mut cut, alive) = (shared.cut.clone(), shared.alive.clone());
+    let Some(tls) = shared.tls.clone() else {
+        let connection = shared.builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        let watched = shared.graceful.watch(connection);
+        return until_cut(watched, cut, alive);
+    };
+    let (builder, watcher) = (shared.builder.clone(), shared.graceful.watcher());
+    tokio::spawn(async move {
+        let stream = tokio::select! {
+            stream = shake_hands(stream, &tls) => stream,
+            _ = cut.changed() => return,
+        };
+        if let Some(stream) = stream {
+            let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+            until_cut(watcher.watch(connection), cut, alive);
+        }
+    });
+}
+
+async fn shake_hands(stream: TcpStream, tls: &Certified) -> Option<tokio_rustls::server::TlsStream<TcpStream>> {
+    let config = match tls.authority.server_config(&tls.host, SystemTime::now()) {
+        Ok(config) => config,
+        Err(error) => {
+            tracing::warn!(%error, "no certificate");
+            return None;
+        }
+    };
+    let handshake = TlsAcceptor::from(config).accept(stream);
+    match tokio::time::timeout(HANDSHAKE_LIMIT, handshake).await {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "no TLS handshake with a client");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Lets a connection go on until it ends, or all are to end.
+fn until_cut(
+    watched: impl Future<Output = Result<(), crate::body::BodyError>> + Send + 'static,
+    mut cut: watch::Receiver<()>,
+    alive: mpsc::Sender<()>,
+) {
     tokio::spawn(async move {
         tokio::select! {
             ended = watched => {

@@ -2,13 +2,8 @@
 
 use std::time::Duration;
 
-use http::uri::Authority;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, copy_bidirectional};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
-
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 
 /// A client that says nothing for so long after it was let through waits for the server to speak first.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -56,15 +51,6 @@ pub(crate) fn rejoin<S: AsyncRead + AsyncWrite>(
 ) -> impl AsyncRead + AsyncWrite + Unpin + use<S> {
     let (reader, writer) = tokio::io::split(stream);
     tokio::io::join(std::io::Cursor::new(read).chain(reader), writer)
-}
-
-/// Connects to a host that stands in a CONNECT.
-pub(crate) async fn connect(authority: &Authority) -> std::io::Result<TcpStream> {
-    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let connecting = TcpStream::connect((host, authority.port_u16().unwrap_or(443)));
-    let stream = tokio::time::timeout(CONNECT_LIMIT, connecting).await.map_err(|_| std::io::ErrorKind::TimedOut)??;
-    let _ = stream.set_nodelay(true);
-    Ok(stream)
 }
 
 /// Passes bytes on in both directions until both are at their end, or until everything is.

@@ -154,6 +154,6 @@ impl HttpBody for Upload {
 
     fn size_hint(&self) -> SizeHint {
         let state = self.0.state();
-        if state.n_taken == 0 { state.hint.clone() } else { state.body.size_hint() }
+        if state.n_taken == 0 { state.hint } else { state.body.size_hint() }
     }
 }

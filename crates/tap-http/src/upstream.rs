@@ -1,18 +1,24 @@
 //! The server's end: connections to it, kept for use again, over TCP or TLS.
 
+use std::collections::HashMap;
 use std::error::Error;
-use std::sync::Arc;
-use std::time::Duration;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::header::PROXY_AUTHORIZATION;
-use http::{Request, Response};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::CertificateError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::net::TcpStream;
+use tower_service::Service;
 
 use crate::body::{Body, BodyError};
 use crate::route::{CONNECT_LIMIT, Connector, Proxies, Route, TooSlow};
@@ -23,6 +29,15 @@ const IDLE_LIMIT: Duration = Duration::from_secs(90);
 
 /// How many such connections are kept to one server.
 const IDLE_CONNECTIONS: usize = 100;
+
+/// For how long a server is remembered that closed a connection when a request was on its way.
+const CLOSER_TIME: Duration = Duration::from_secs(600);
+
+/// When an answer fails to come so soon, it is the connection that was about to end, and not the server.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How many of them are.
+const CLOSERS: usize = 1_000;
 
 /// How many fields a head may have.
 pub(crate) const MAX_FIELDS: usize = 1_000;
@@ -42,11 +57,32 @@ pub struct UpstreamOptions {
     pub header_limit_bytes: usize,
     /// Speak HTTP/1.1 alone: for requests that go on as something else, which HTTP/2 has no way for.
     pub http1_alone: bool,
+    /// Where servers really are, whatever their names are resolved to. These are reached without a proxy.
+    pub resolve: Vec<Resolve>,
+    /// Where we listen ourselves: whoever is there is not the server.
+    pub own: Option<SocketAddr>,
+}
+
+/// Where a server really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    /// Its name, in lower case.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Its address.
+    pub address: IpAddr,
 }
 
 impl Default for UpstreamOptions {
     fn default() -> Self {
-        Self { authorities: Vec::new(), header_limit_bytes: HEADER_LIMIT_BYTES, http1_alone: false }
+        Self {
+            authorities: Vec::new(),
+            header_limit_bytes: HEADER_LIMIT_BYTES,
+            http1_alone: false,
+            resolve: Vec::new(),
+            own: None,
+        }
     }
 }
 
@@ -80,7 +116,11 @@ pub enum UpstreamError {
 #[derive(Debug, Clone)]
 pub struct Upstream {
     client: Client<Connector, Body>,
+    /// Makes a connection for each request.
+    fresh: Client<Connector, Body>,
     proxies: Proxies,
+    route: Route,
+    closers: Arc<Closers>,
 }
 
 impl Upstream {
@@ -99,11 +139,11 @@ impl Upstream {
             .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
         let proxies = Proxies::from_environment();
-        let route = Route::new(proxies.clone());
+        let route = Route::new(proxies.clone(), options.resolve.clone(), options.own);
         let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let inner = match options.http1_alone {
-            true => inner.enable_http1().wrap_connector(route),
-            false => inner.enable_all_versions().wrap_connector(route),
+            true => inner.enable_http1().wrap_connector(route.clone()),
+            false => inner.enable_all_versions().wrap_connector(route.clone()),
         };
         let mut builder = Client::builder(TokioExecutor::new());
         builder
@@ -115,7 +155,20 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_LIMIT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS);
-        Ok(Self { client: builder.build(Connector { inner, proxies: proxies.clone() }), proxies })
+        let connector = Connector { inner, proxies: proxies.clone() };
+        let client = builder.build(connector.clone());
+        let fresh = builder.pool_max_idle_per_host(0).build(connector);
+        Ok(Self { client, fresh, proxies, route, closers: Arc::default() })
+    }
+
+    /// Connects to a server, to say there whatever a client says.
+    pub(crate) async fn connect(&self, authority: &Authority) -> Result<TcpStream, UpstreamError> {
+        let built = Uri::builder().scheme(Scheme::HTTPS).authority(authority.clone()).path_and_query("/").build();
+        let uri = built.map_err(|error| UpstreamError::Connect(error.into()))?;
+        match tokio::time::timeout(CONNECT_LIMIT, self.route.clone().call(uri)).await {
+            Ok(connected) => connected.map(TokioIo::into_inner).map_err(UpstreamError::Connect),
+            Err(_) => Err(UpstreamError::TimedOut),
+        }
     }
 
     /// Sends a request whose URI is absolute; returns when the head of the answer is there.
@@ -130,7 +183,44 @@ impl Upstream {
         if let Some(authorization) = self.proxies.authorization(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        self.client.request(request).await.map_err(what_happened)
+        let server = request.uri().authority().cloned();
+        let client = if self.closers.has(server.as_ref()) { &self.fresh } else { &self.client };
+        let began = Instant::now();
+        let sent = client.request(request).await.map_err(what_happened);
+        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server)
+            && began.elapsed() < SOON
+        {
+            self.closers.add(server);
+        }
+        sent
+    }
+}
+
+/// Servers that close connections as soon as they have answered, without saying so. A request that is sent on one that is
+/// about to end is lost, so for a while each gets a connection of its own there.
+#[derive(Debug, Default)]
+struct Closers {
+    are_there: AtomicBool,
+    servers: Mutex<HashMap<Authority, Instant>>,
+}
+
+impl Closers {
+    fn has(&self, server: Option<&Authority>) -> bool {
+        let Some(server) = server.filter(|_| self.are_there.load(Ordering::Relaxed)) else {
+            return false;
+        };
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.retain(|_, since| since.elapsed() < CLOSER_TIME);
+        self.are_there.store(!servers.is_empty(), Ordering::Relaxed);
+        servers.contains_key(server)
+    }
+
+    fn add(&self, server: Authority) {
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if servers.len() < CLOSERS {
+            servers.insert(server, Instant::now());
+            self.are_there.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -155,10 +245,18 @@ fn what_happened(error: hyper_util::client::legacy::Error) -> UpstreamError {
 
 /// The cause of this kind. An I/O error does not give what it was made of for its source, but for the source of that.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source()).find_map(|error| {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-        error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()))
-    })
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
 }
 
 fn untrusted(why: &CertificateError) -> String {

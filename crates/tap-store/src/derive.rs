@@ -153,6 +153,15 @@ impl Deriver {
         *self = Self { position: String::new(), ..Self::new(self.session, self.transport) };
     }
 
+    /// The same, when that is this: what was read is kept if it is of use.
+    fn begin_again_at(&mut self, position: &str) {
+        let works = std::mem::replace(&mut self.works, Works::begin(self.transport));
+        self.begin_again();
+        if works.leads_to(position) {
+            self.works = works;
+        }
+    }
+
     /// How many segments were worked through.
     pub(crate) fn n_segments_done(&self) -> u64 {
         self.works.next_segment()
@@ -179,9 +188,10 @@ impl Deriver {
             return Ok(Step::More);
         }
         let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
-        if self.stored_position(&transaction).map_err(failed)? != before {
+        let stored = self.stored_position(&transaction).map_err(failed)?;
+        if stored != before {
             // Somebody else did it in the meantime.
-            self.begin_again();
+            self.begin_again_at(&stored);
             return Ok(Step::More);
         }
         rows.write(&transaction, self.session).map_err(failed)?;
@@ -240,7 +250,8 @@ impl Deriver {
             return Ok(());
         }
         let waiting = || waiting(connection, self.session);
-        let Some(works) = Works::resume(self.transport, &text, waiting, &identity)? else {
+        let works = std::mem::replace(&mut self.works, Works::begin(self.transport));
+        let Some(works) = works.resume(&text, waiting, &identity)? else {
             // Unreadable: as if nothing had been worked out.
             for table in TABLES {
                 connection.execute(&format!("DELETE FROM {table} WHERE session = ?"), [self.session])?;

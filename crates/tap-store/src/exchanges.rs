@@ -88,7 +88,7 @@ impl Store {
         let Some(known) = self.exchange(session, exchange)? else {
             return Ok(Bytes::new());
         };
-        let mut gathered = Vec::new();
+        let (mut gathered, mut has_begun) = (Vec::new(), false);
         let mut number = known.first_segment;
         // Of an exchange that is open there may be more than was worked out.
         while known.ended_at_ns.is_none() || number <= known.last_segment {
@@ -97,10 +97,17 @@ impl Store {
             };
             for piece in segment.iter() {
                 let damaged = |source| StoreError::Damaged { session: session.0, number, source };
-                if let Piece::Http { exchange: this, part: its, bytes, .. } = piece.map_err(damaged)?
-                    && (this, its) == (exchange, part)
-                {
+                let (its, bytes) = match piece.map_err(damaged)? {
+                    Piece::Http { exchange: this, part, bytes, .. } if this == exchange => (part, bytes),
+                    Piece::HttpGap { exchange: this, part, .. } if this == exchange => (part, &b""[..]),
+                    _ => continue,
+                };
+                has_begun |= its == HttpPart::Request;
+                if its == part && has_begun {
                     gathered.extend_from_slice(bytes);
+                }
+                if its == HttpPart::End && has_begun {
+                    return Ok(gathered.into());
                 }
             }
             number += 1;
@@ -151,3 +158,6 @@ impl Store {
         Ok(reading)
     }
 }
+
+#[cfg(test)]
+mod tests;

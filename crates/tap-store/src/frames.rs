@@ -211,7 +211,7 @@ type Ready = VecDeque<Result<Recorded, StoreError>>;
 enum Cutting {
     #[default]
     Unknown,
-    Stdio(Cutter, Gatherer),
+    Stdio(Box<Cutter>, Box<Gatherer>),
     Http(Box<HttpReading>),
 }
 
@@ -219,7 +219,7 @@ impl Cutting {
     fn by_transport(&mut self, transport: impl FnOnce() -> Result<Transport, StoreError>) -> Result<(), StoreError> {
         if let Self::Unknown = self {
             *self = match transport()? {
-                Transport::Stdio => Self::Stdio(Cutter::default(), Gatherer::default()),
+                Transport::Stdio => Self::Stdio(Box::default(), Box::default()),
                 Transport::Http => Self::Http(Box::default()),
             };
         }

@@ -11,6 +11,9 @@ mod derive;
 mod error;
 mod exchanges;
 mod frames;
+#[cfg(test)]
+#[path = "../../tap-exchange/src/traffic.rs"]
+mod http_traffic;
 mod reader;
 mod recorder;
 mod schema;

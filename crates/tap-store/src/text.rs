@@ -3,24 +3,32 @@
 //! For git, for people, for other tools. Nothing is lost: importing what was exported gives the same frames. `docs/` has
 //! the format's page; the format is a promise, so changes get a new number in the header.
 
-use std::borrow::Cow;
-use std::io::{BufRead, Write};
+mod http;
+mod import;
+mod pack;
+mod words;
+
+use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tap_frame::{Frame, Origin, Stream};
-use tap_session::{Recorded, segments_of};
+use tap_session::Recorded;
 
 use crate::error::StoreError;
-use crate::reader::{Session, SessionId, Store};
-use crate::writer::{EndReason, SessionEnd, SessionStart, Transport};
+use crate::reader::{Session, Store};
+use crate::writer::{EndReason, Transport};
+
+pub use import::{Imported, import};
 
 const FORMAT: &str = "recording/1";
+
+/// Of recordings over HTTP, which who knows the first alone would misread.
+const HTTP_FORMAT: &str = "recording/2";
 
 /// Writes a session, or those of its frames whose numbers are in `range`, as JSON Lines. Returns how many frames.
 ///
@@ -41,28 +49,10 @@ pub fn export(
     let failed = |source| StoreError::Io { path: name.into(), source };
     let first = first.saturating_add(range.start().saturating_sub(1));
     writeln!(out, "{}", header(session, first)).map_err(failed)?;
-    let mut n_frames = 0;
-    for recorded in store.recorded(session.id) {
-        let mut record = Map::new();
-        let (at_ns, message) = match recorded? {
-            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
-            Recorded::Frame(frame) => {
-                n_frames += 1;
-                if frame.stream != Stream::Stderr {
-                    record.insert("to".into(), side(frame.stream).into());
-                }
-                if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
-                    record.insert("wall_ns".into(), frame.wall_ns.into());
-                }
-                (frame.at_ns, body(&frame, &mut record))
-            }
-            Recorded::End { stream, at_ns } => {
-                record.insert("eof".into(), side(stream).into());
-                (at_ns, None)
-            }
-        };
-        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
-    }
+    let n_frames = match session.start.transport {
+        Transport::Stdio => export_frames(store, session, range, out, name)?,
+        Transport::Http => export_exchanges(store, session, range, out, name)?,
+    };
     if let Some(end) = &session.end {
         let mut record = Map::new();
         match &end.reason {
@@ -90,10 +80,84 @@ pub fn export(
     Ok(n_frames)
 }
 
+fn export_frames(
+    store: &Store,
+    session: &Session,
+    range: &RangeInclusive<u64>,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    let mut n_frames = 0;
+    for recorded in store.recorded(session.id) {
+        let mut record = Map::new();
+        let (at_ns, message) = match recorded? {
+            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
+            Recorded::Frame(frame) => {
+                n_frames += 1;
+                if frame.stream != Stream::Stderr {
+                    record.insert("to".into(), side(frame.stream).into());
+                }
+                if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
+                    record.insert("wall_ns".into(), frame.wall_ns.into());
+                }
+                (frame.at_ns, body(&frame, &mut record))
+            }
+            Recorded::End { stream, at_ns } => {
+                record.insert("eof".into(), side(stream).into());
+                (at_ns, None)
+            }
+        };
+        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+    }
+    Ok(n_frames)
+}
+
+/// Of a part, the exchanges that have a frame in it: their heads, their requests, and of their answers what is in it.
+fn export_exchanges(
+    store: &Store,
+    session: &Session,
+    range: &RangeInclusive<u64>,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    let damaged = |number| move |source| StoreError::Damaged { session: session.id.0, number, source };
+    let mut search = http::Search::default();
+    let mut n_segments = 0;
+    while let Some(segment) = store.segment(session.id, n_segments)? {
+        search.feed(&segment, range).map_err(damaged(n_segments))?;
+        n_segments += 1;
+    }
+    let wanted = search.finish(range);
+    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns);
+    let mut written = Vec::new();
+    let mut write = |written: &mut Vec<http::Written>| -> Result<(), StoreError> {
+        for http::Written { record, at_ns, message } in written.drain(..) {
+            write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+        }
+        Ok(())
+    };
+    // Of a session that goes on, no more than was looked at before.
+    for number in 0..n_segments {
+        if let Some(segment) = store.segment(session.id, number)? {
+            to_text.feed(&segment, &mut written).map_err(damaged(number))?;
+            write(&mut written)?;
+        }
+    }
+    to_text.finish(&mut written);
+    write(&mut written)?;
+    Ok(wanted.n_frames)
+}
+
 fn header(session: &Session, first: u64) -> String {
     let start = &session.start;
     let mut header = Map::new();
-    header.insert("mcp-tap".into(), FORMAT.into());
+    let format = match start.transport {
+        Transport::Stdio => FORMAT,
+        Transport::Http => HTTP_FORMAT,
+    };
+    header.insert("mcp-tap".into(), format.into());
     header.insert("profile".into(), "lossless".into());
     header.insert("uuid".into(), start.uuid.clone().into());
     header.insert("server".into(), start.name.clone().into());
@@ -171,255 +235,6 @@ fn side(stream: Stream) -> &'static str {
         Stream::ToClient => "client",
         Stream::Stderr => "stderr",
     }
-}
-
-/// What an import came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
-    /// The new session.
-    pub session: SessionId,
-    /// Its uuid.
-    pub uuid: String,
-    /// How many frames it has.
-    pub n_frames: u64,
-    /// The number of its first frame in the session that it is a part of; 1 where the file does not say that it is a part.
-    pub first: u64,
-    /// How many records were of a kind that this version does not know, and were left out.
-    pub n_unknown: u64,
-}
-
-/// A record as it is read. Numbers stay text, so that nothing is rounded.
-#[derive(Deserialize)]
-struct Record<'a> {
-    to: Option<String>,
-    #[serde(borrow)]
-    at: Option<&'a RawValue>,
-    #[serde(borrow)]
-    msg: Option<&'a RawValue>,
-    raw: Option<Cow<'a, str>>,
-    base64: Option<String>,
-    gap: Option<u64>,
-    stderr: Option<Cow<'a, str>>,
-    stderr_base64: Option<String>,
-    stderr_gap: Option<u64>,
-    eof: Option<String>,
-    eol: Option<String>,
-    wall_ns: Option<u64>,
-    end: Option<String>,
-    exit: Option<i32>,
-    signal: Option<i32>,
-    why: Option<String>,
-    #[serde(default)]
-    lost_bytes: u64,
-}
-
-/// All that is sure to be in a header of a format yet to come.
-#[derive(Deserialize)]
-struct Format {
-    #[serde(rename = "mcp-tap")]
-    format: String,
-}
-
-#[derive(Deserialize)]
-struct Header {
-    uuid: Option<String>,
-    server: Option<String>,
-    transport: Option<String>,
-    #[serde(default)]
-    command: Vec<String>,
-    #[serde(default)]
-    folder: String,
-    #[serde(default)]
-    environment: Vec<String>,
-    #[serde(default)]
-    recorded_unix_ns: u64,
-    #[serde(default)]
-    recorded_by: String,
-    server_pid: Option<u32>,
-    first: Option<u64>,
-}
-
-/// Reads a text recording into the store. `name` is the file's, for errors. A recording whose uuid is there already gets
-/// `other_uuid`.
-///
-/// # Errors
-///
-/// [`StoreError::Text`] names the line that makes no sense; then nothing was put in.
-pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str) -> Result<Imported, StoreError> {
-    let mut lines = Lines { input, name, number: 0, line: Vec::new() };
-    let header = lines.header()?;
-    let first = header.first.unwrap_or(1).max(1);
-    let uuid = match header.uuid {
-        Some(uuid) if is_uuid(&uuid) && !store.has(&uuid)? => uuid,
-        _ => other_uuid.into(),
-    };
-    let start = SessionStart {
-        uuid: uuid.clone(),
-        name: header.server.unwrap_or_else(|| name.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        transport: header.transport.as_deref().and_then(Transport::from_name).unwrap_or_default(),
-        command: header.command,
-        folder: header.folder,
-        environment: header.environment,
-        recorded_by: header.recorded_by,
-        tap_pid: None,
-        server_pid: header.server_pid,
-        opened_unix_ns: header.recorded_unix_ns,
-    };
-    let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
-    let found_cell = std::cell::RefCell::new(&mut found);
-    let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
-    let session =
-        store.put_in(&start, segments_of(start.opened_unix_ns, recorded), || found_cell.borrow_mut().end.take())?;
-    let (n_frames, n_unknown) = (found.n_frames, found.n_unknown);
-    Ok(Imported { session, uuid, n_frames, first, n_unknown })
-}
-
-/// Whether a text could be one of our uuids. Anything else in its place would turn up in listings and file names.
-fn is_uuid(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
-}
-
-struct Body {
-    stream: Stream,
-    bytes: Vec<u8>,
-    origin: Origin,
-}
-
-struct Found {
-    opened_unix_ns: u64,
-    n_frames: u64,
-    n_unknown: u64,
-    newest_ns: u64,
-    end: Option<SessionEnd>,
-}
-
-struct Lines<'a, R> {
-    input: R,
-    name: &'a Path,
-    number: u64,
-    line: Vec<u8>,
-}
-
-impl<R: BufRead> Lines<'_, R> {
-    /// Reads the next line that is not blank. False at the end.
-    fn advance(&mut self) -> Result<bool, StoreError> {
-        loop {
-            self.line.clear();
-            self.number += 1;
-            let read = self.input.read_until(b'\n', &mut self.line);
-            if read.map_err(|source| StoreError::Io { path: self.name.into(), source })? == 0 {
-                return Ok(false);
-            }
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(true);
-            }
-        }
-    }
-
-    fn wrong(&self, problem: impl Into<String>) -> StoreError {
-        StoreError::Text { path: self.name.into(), line: self.number, problem: problem.into() }
-    }
-
-    fn header(&mut self) -> Result<Header, StoreError> {
-        if !self.advance()? {
-            return Err(self.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"));
-        }
-        let not_ours = |error| self.wrong(format!("no recording of mcp-tap begins like this: {error}"));
-        let Format { format } = serde_json::from_slice(&self.line).map_err(not_ours)?;
-        match format.as_str() {
-            FORMAT => serde_json::from_slice(&self.line).map_err(not_ours),
-            other => Err(self.wrong(format!("the format is {other}, and this mcp-tap knows {FORMAT}: update mcp-tap"))),
-        }
-    }
-
-    fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
-        while self.advance()? {
-            let record: Record<'_> =
-                serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("not a record: {error}")))?;
-            let at_ns = match record.at {
-                Some(at) => {
-                    nanoseconds(at.get()).ok_or_else(|| self.wrong("`at` must be seconds, such as 1.250000000"))?
-                }
-                None => found.newest_ns,
-            };
-            found.newest_ns = at_ns;
-            if let Some(end) = &record.end {
-                let reason = match (end.as_str(), record.exit, record.signal) {
-                    ("exited", Some(code), _) => Some(EndReason::Exited(code)),
-                    ("killed", _, Some(number)) => Some(EndReason::Killed(number)),
-                    ("not started", ..) => Some(EndReason::NotStarted(record.why.unwrap_or_default())),
-                    ("stopped", ..) => Some(EndReason::Stopped),
-                    _ => None,
-                };
-                found.end = Some(SessionEnd { at_ns, reason, lost_bytes: record.lost_bytes });
-                continue;
-            }
-            let stream_of = |name: &str| Stream::ALL.into_iter().find(|stream| side(*stream) == name);
-            if let Some(name) = &record.eof {
-                let stream = stream_of(name).ok_or_else(|| self.wrong("`eof` must be server, client or stderr"))?;
-                return Ok(Some(Recorded::End { stream, at_ns }));
-            }
-            let Some(Body { stream, bytes, origin }) = self.body(&record)? else {
-                found.n_unknown += 1;
-                continue;
-            };
-            found.n_frames += 1;
-            return Ok(Some(Recorded::Frame(Frame {
-                seq: found.n_frames,
-                wall_ns: record.wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
-                at_ns,
-                stream,
-                origin,
-                bytes: bytes.into(),
-            })));
-        }
-        Ok(None)
-    }
-
-    /// What a record of a frame holds; `None` where it is a record of another kind.
-    fn body(&self, record: &Record<'_>) -> Result<Option<Body>, StoreError> {
-        let to = match record.to.as_deref() {
-            Some("server") => Some(Stream::ToServer),
-            Some("client") => Some(Stream::ToClient),
-            Some(_) => return Err(self.wrong("`to` must be server or client")),
-            None => None,
-        };
-        let decode = |text: &str| BASE64.decode(text).map_err(|error| self.wrong(format!("bad base64: {error}")));
-        let stderr = record.stderr.is_some() || record.stderr_base64.is_some() || record.stderr_gap.is_some();
-        let stream = match to {
-            _ if stderr => Stream::Stderr,
-            Some(stream) => stream,
-            None => return Ok(None),
-        };
-        if let Some(n_bytes) = record.gap.or(record.stderr_gap) {
-            return Ok(Some(Body { stream, bytes: Vec::new(), origin: Origin::Gap(n_bytes) }));
-        }
-        let mut bytes = match (record.msg, record.raw.as_deref().or(record.stderr.as_deref())) {
-            (Some(message), _) => message.get().as_bytes().to_vec(),
-            (None, Some(text)) => text.as_bytes().to_vec(),
-            (None, None) => match record.base64.as_deref().or(record.stderr_base64.as_deref()) {
-                Some(encoded) => decode(encoded)?,
-                None => return Ok(None),
-            },
-        };
-        match record.eol.as_deref() {
-            None | Some("lf") => bytes.push(b'\n'),
-            Some("crlf") => bytes.extend_from_slice(b"\r\n"),
-            Some("none") => {}
-            Some(_) => return Err(self.wrong("`eol` must be lf, crlf or none")),
-        }
-        Ok(Some(Body { stream, bytes, origin: Origin::Wire }))
-    }
-}
-
-/// Seconds as they are written, to nanoseconds, without going through a float.
-fn nanoseconds(text: &str) -> Option<u64> {
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let nanos: u64 = format!("{fraction:0<9}").parse().ok()?;
-    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
 #[cfg(test)]

@@ -121,6 +121,19 @@ pub(crate) fn any_segments() -> impl Strategy<Value = Vec<Segment>> {
     })
 }
 
+/// A session over HTTP whose tap is this process, or nobody.
+pub(crate) fn http_start(name: &str, tap_pid: Option<u32>) -> SessionStart {
+    SessionStart { transport: crate::Transport::Http, ..start(name, tap_pid) }
+}
+
+/// Puts a session over HTTP into a store in memory.
+pub(crate) fn http_stored(segments: &[Segment]) -> (Store, SessionId) {
+    let store = Store::in_memory().unwrap();
+    let id = store.put_in(&http_start("a", None), segments.iter().cloned().map(Ok), || None).unwrap();
+    store.catch_up(id, |_| {}).unwrap();
+    (store, id)
+}
+
 /// Puts a session into a store in memory.
 pub(crate) fn stored(segments: &[Segment], end: Option<SessionEnd>) -> (Store, SessionId) {
     let store = Store::in_memory().unwrap();

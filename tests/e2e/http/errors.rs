@@ -180,6 +180,7 @@ fn quiet_says_nothing_and_a_bad_address_is_explained() {
     for (arguments, words) in [
         (&["proxy", "example.com/mcp"][..], "give it whole"),
         (&["proxy", "/mcp"], "give it whole"),
+        (&["proxy", "ftp://example.com/mcp"], "give it whole"),
         (&["proxy", "--cacert", "/no/such/file", "https://localhost/mcp"], "/no/such/file"),
         (&["proxy", "--cacert", "/etc/hostname", "https://localhost/mcp"], "--cacert"),
         (&["proxy", "--listen", "192.0.2.1:1", "http://localhost/mcp"], "--listen"),

@@ -100,7 +100,7 @@ fn signals_end_it_at_once_with_streams_open_and_all_that_passed_is_recorded() {
 fn both_addresses_of_localhost_reach_it_and_it() {
     let scratch = Scratch::new();
     let Some(server) = on_ipv6() else {
-        return crate::support::skip("localhost on IPv6", "there is none");
+        return crate::support::skip("localhost on IPv6", "the name has no address there");
     };
     let proxy = Proxy::start(&scratch, &format!("http://localhost:{}/mcp", server.address.port()));
     for address in [proxy.address, format!("[::1]:{}", proxy.address.port()).parse().unwrap()] {
@@ -112,6 +112,8 @@ fn both_addresses_of_localhost_reach_it_and_it() {
 
 /// A server that is on ::1 alone.
 fn on_ipv6() -> Option<Server> {
+    let mut named = std::net::ToSocketAddrs::to_socket_addrs("localhost:1").ok()?;
+    named.find(std::net::SocketAddr::is_ipv6)?;
     std::net::TcpListener::bind("[::1]:0").ok()?;
     Some(Server::at("[::1]:0".parse().unwrap(), |_, mut peer| {
         while peer.request_or_end().is_some() {

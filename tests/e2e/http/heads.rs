@@ -12,7 +12,8 @@ fn exchange(request: impl AsRef<[u8]>, answer: impl AsRef<[u8]>) -> (String, Vec
     let mut client = proxy.connect();
     client.write(request);
     let (head, body) = client.message();
-    let (request_head, request_body) = seen.lock().unwrap().first().cloned().expect("no request came");
+    let (request_head, request_body) =
+        seen.lock().unwrap().first().cloned().unwrap_or_else(|| panic!("no request came: {head}"));
     let address = server.address.to_string();
     assert_eq!(fields(&request_head, "host"), [address.as_str()], "one Host, the server's: {request_head}");
     (request_head, request_body, head, body)
@@ -41,7 +42,7 @@ fn fields_of_a_request_reach_the_server_line_by_line_as_they_were_written() {
         lines.sort();
         lines
     };
-    let sent = request.split("{}").next().unwrap().replace("\r\n\r\n", "\r\n\r\n");
+    let sent = request.split("{}").next().unwrap();
     assert_eq!(sorted(&head), sorted(sent.trim_end_matches("{}")), "nothing is added, changed or lost");
     assert_eq!(fields(&head, "x-twice"), ["1", "2"]);
     assert!(head.contains("Mcp-Session-Id: one\r\n") && head.contains("MCP-SESSION-ID: two\r\n"));
@@ -136,7 +137,7 @@ fn an_answer_to_head_and_304_have_no_body_and_the_connection_goes_on() {
         while let Some((head, _)) = peer.request_or_end() {
             peer.write(match head.split(' ').next() {
                 Some("HEAD") => "HTTP/1.1 200 OK\r\nContent-Length: 500\r\nETag: \"a\"\r\n\r\n",
-                _ => "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
+                _ => "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\nETag: \"a\"\r\n\r\n",
             });
         }
     });
@@ -165,7 +166,7 @@ fn trailers_that_were_announced_pass_to_who_wants_them() {
         let head = peer.head();
         assert_eq!(field(&head, "te"), Some("trailers"));
         assert_eq!(field(&head, "trailer"), Some("X-Sum"));
-        peer.expect("3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n".to_lowercase().replace("x-sum", "x-sum"));
+        peer.expect("3\r\nabc\r\n0\r\nx-sum: 7\r\n\r\n");
         peer.write(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\ndef\r\n0\r\nX-Sum: 8\r\n\r\n",
         );
@@ -194,7 +195,7 @@ fn a_preflight_of_a_page_on_this_machine_is_the_servers_to_answer() {
 
 #[test]
 fn every_path_of_the_server_can_be_asked_for() {
-    for target in ["/", "/.well-known/oauth-protected-resource/mcp", "/a//b/../c;d=e?f=g&h=%2F'\"{}", "/mcp?"] {
+    for target in ["/", "/.well-known/oauth-protected-resource/mcp", "/a//b/../c;d={e}?f=g&h=%2F'|^`~", "/mcp?"] {
         let (sent, ..) = exchange(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"), OK);
         assert_eq!(sent.lines().next(), Some(format!("GET {target} HTTP/1.1").as_str()));
     }

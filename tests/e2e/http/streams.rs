@@ -166,14 +166,14 @@ fn a_reader_that_is_slow_slows_the_server_down_and_costs_no_memory() {
     assert!(stalled_at < 64, "{stalled_at} MiB were taken of which the client has read nothing");
     let before = proxy.memory_kib();
     let mut most = before;
-    for number in 0..512 {
+    for number in 0..256u32 {
         client.chunked_at_least(MIB);
-        if number % 32 == 0 {
+        if number.is_multiple_of(32) {
             most = most.max(proxy.memory_kib());
         }
     }
     assert!(most < 160 * 1024, "{most} KiB are in use, {before} before");
-    assert!(how_much.try_iter().last().is_some_and(|number| number >= 500));
+    assert!(how_much.try_iter().last().is_some_and(|number| number >= 250));
 }
 
 #[test]
@@ -183,10 +183,9 @@ fn a_server_that_reads_slowly_slows_the_client_down_and_costs_no_memory() {
     let (go, may_go) = channel::<()>();
     let may_go = std::sync::Mutex::new(may_go);
     let server = Server::new(move |_, mut peer| {
-        peer.small_buffer();
         peer.head();
         may_go.lock().unwrap().recv_timeout(LIMIT).unwrap();
-        for _ in 0..256 {
+        for _ in 0..96 {
             peer.exactly(MIB);
         }
         peer.write("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
@@ -196,8 +195,8 @@ fn a_server_that_reads_slowly_slows_the_client_down_and_costs_no_memory() {
     let mut client = proxy.connect();
     let (sent, how_much) = channel();
     let sending = std::thread::spawn(move || {
-        client.write(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 256 * MIB));
-        for number in 0..256usize {
+        client.write(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", 96 * MIB));
+        for number in 0..96usize {
             assert!(client.write(vec![b'x'; MIB]));
             let _ = sent.send(number);
         }

@@ -61,7 +61,7 @@ impl Client {
         let absolute = if matches!(way, Way::Absolute(_)) { format!("{scheme}://{host}") } else { String::new() };
         let stream: Box<dyn ReadWrite> = match trusted {
             None => Box::new(tcp),
-            Some(certificate) => Box::new(tls(tcp, certificate)?),
+            Some(certificate) => Box::new(tls(tcp, certificate, host.rsplit_once(':').unwrap().0)?),
         };
         Ok(Self { stream, absolute, host: host.into() })
     }
@@ -122,6 +122,7 @@ impl Client {
 fn tls(
     tcp: TcpStream,
     trusted: &CertificateDer<'static>,
+    host: &str,
 ) -> Result<rustls::StreamOwned<rustls::ClientConnection, TcpStream>, String> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
@@ -131,7 +132,7 @@ fn tls(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let name = ServerName::try_from("localhost").unwrap();
+    let name = ServerName::try_from(host.to_owned()).unwrap();
     let connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
     let mut stream = rustls::StreamOwned::new(connection, tcp);
     while stream.conn.is_handshaking() {

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-/// An authority of the test's own, and a certificate for `localhost` and 127.0.0.1 that it signed.
+/// An authority of the test's own, and a certificate for `localhost` and others that it signed.
 pub(super) struct Pki {
     pub(super) ca_path: PathBuf,
     pub(super) ca: CertificateDer<'static>,
@@ -32,7 +32,7 @@ impl Pki {
         let ca = parameters.self_signed(&ca_key).unwrap().der().clone();
         let issuer = rcgen::Issuer::new(parameters, ca_key);
         let key = rcgen::KeyPair::generate().unwrap();
-        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned(), "real.example".to_owned()];
         let leaf = rcgen::CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap().der().clone();
         let ca_path = folder.join("ca.pem");
         let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &ca);

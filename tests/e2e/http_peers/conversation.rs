@@ -48,9 +48,15 @@ impl Outcome {
         self.told.iter().flatten().filter_map(step).collect()
     }
 
-    /// What the client sent, and what it was sent: the messages of all exchanges.
-    pub(super) fn exchanges(&self) -> &[Exchange] {
-        &self.far
+    /// The server's name, if the client got to know it.
+    pub(super) fn server_name(&self) -> Option<&str> {
+        let server = self.told.iter().flatten().map(|line| &line["server"]).find(|server| !server.is_null())?;
+        server.as_str().or_else(|| server["name"].as_str())
+    }
+
+    /// What reached the client, and what the server had sent by then: more, if the client left while more came.
+    pub(super) fn exchanges(&self) -> [&[Exchange]; 2] {
+        [&self.near, &self.far]
     }
 
     /// What is not as it is with nothing between, or not the same on both sides.
@@ -87,8 +93,12 @@ impl Conversation<'_> {
                 let far = Witness::before(self.server.address);
                 let broken = Witness::broken(far.address, *fault);
                 let near = Witness::before(broken.address);
-                // Long enough for everything but to wait for what does not come.
-                let told = self.talk_to(near.address, Duration::from_secs(5));
+                let limit = match fault {
+                    // Long enough for everything but to wait for what does not come.
+                    Fault::HoldsBack => Duration::from_secs(5),
+                    Fault::LosesRequestHeader | Fault::LosesResponseHeader | Fault::ChangesLineEnds => LIMIT,
+                };
+                let told = self.talk_to(near.address, limit);
                 let near = exchanges(&near.saw());
                 Outcome { told, near, far: exchanges(&far.saw()) }
             }

@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use crate::support::{LIMIT, Scratch, wait_for, wait_until};
 
 /// A process and all that it started, killed at the end.
-pub(super) struct Group(Child);
+pub(crate) struct Group(Child);
 
 impl Group {
     fn start(mut command: Command) -> Self {
@@ -24,7 +24,11 @@ impl Group {
         Self(child.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}")))
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.0
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_raw(self.0.id().cast_signed())
     }
 }
@@ -37,15 +41,15 @@ impl Drop for Group {
 }
 
 /// A server that listens on loopback.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     _process: Group,
 }
 
 impl Server {
     /// Starts it and waits until it listens.
     #[track_caller]
-    pub(super) fn start(command: &[OsString]) -> Self {
+    pub(crate) fn start(command: &[OsString]) -> Self {
         let mut process = Command::new(&command[0]);
         process.args(&command[1..]).env("PORT", "0");
         process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -82,17 +86,22 @@ fn listening_port(pid: u32) -> Option<u16> {
 }
 
 /// `mcp-tap proxy` before a server.
-pub(super) struct Tap {
+pub(crate) struct Tap {
     /// What a host is to be given.
-    pub(super) url: String,
-    process: Group,
+    pub(crate) url: String,
+    pub(crate) process: Group,
     said: JoinHandle<String>,
 }
 
 impl Tap {
     #[track_caller]
-    pub(super) fn before(scratch: &Scratch, url: &str) -> Self {
-        let mut command = scratch.tap(["proxy", "--listen", "127.0.0.1:0", url]);
+    pub(crate) fn before(scratch: &Scratch, url: &str) -> Self {
+        Self::start(scratch.tap(["proxy", "--listen", "127.0.0.1:0", url]))
+    }
+
+    /// Starts a tap that says where it listens.
+    #[track_caller]
+    pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = Group::start(command);
         let stderr = process.0.stderr.take().unwrap();
@@ -116,14 +125,14 @@ impl Tap {
     }
 
     /// Where it listens.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         let authority = self.url.trim_start_matches("http://").split('/').next().unwrap_or_default();
         authority.parse().unwrap_or_else(|_| panic!("no address in {}", self.url))
     }
 
     /// Asks it to end, as a user does, and checks that it ends well.
     #[track_caller]
-    pub(super) fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         kill(self.process.pid(), Signal::SIGTERM).unwrap();
         let status = wait_for(&mut self.process.0);
         drop(self.process);
@@ -134,7 +143,7 @@ impl Tap {
 
 /// Runs a program to its end, or gives nothing if it does not come to it.
 #[track_caller]
-pub(super) fn run(mut command: Command, limit: Duration) -> Option<Output> {
+pub(crate) fn run(mut command: Command, limit: Duration) -> Option<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Group::start(command);
     let gather = |mut stream: Box<dyn Read + Send>| {

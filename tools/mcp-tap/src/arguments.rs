@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use http::Uri;
+use tap_http::Resolve;
 use tap_session::Rule;
 
 use crate::reference::Reference;
@@ -211,13 +212,29 @@ pub(crate) struct Proxy {
     /// How large the head of a request or an answer may be, bytes
     #[arg(long, value_name = "BYTES", default_value_t = tap_http::HEADER_LIMIT_BYTES, value_parser = parse_header_size)]
     pub(crate) max_header_size: usize,
+    /// Serve TLS under the name of the server's URL, with a certificate of the local authority: for hosts that are led here
+    /// by name, with a line in the hosts file
+    #[arg(long, conflicts_with_all = ["forward", "stdio"])]
+    pub(crate) tls: bool,
+    /// Reach this host at this port at this address, whatever its name says; may be given several times
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = parse_resolve)]
+    pub(crate) resolve: Vec<Resolve>,
     /// The server's address, as it would stand in the host's configuration
-    #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "forward")]
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, value_parser = parse_url, required_unless_present = "forward")]
     pub(crate) url: Option<Uri>,
     #[command(flatten)]
     pub(crate) credentials: Credentials,
     #[command(flatten)]
     pub(crate) forwarding: Forwarding,
+}
+
+/// Takes the form that curl has.
+fn parse_resolve(text: &str) -> Result<Resolve, String> {
+    let form = || "it is HOST:PORT:ADDRESS, such as example.com:443:192.0.2.7".to_owned();
+    let (host, rest) = text.split_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(form)?;
+    let (port, address) = rest.split_once(':').ok_or_else(form)?;
+    let address = address.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| form())?;
+    Ok(Resolve { host: host.to_ascii_lowercase(), port: port.parse().map_err(|_| form())?, address })
 }
 
 /// What is added to requests on their way to a server.
@@ -235,7 +252,7 @@ pub(crate) struct Credentials {
 #[derive(Debug, Args)]
 pub(crate) struct Forwarding {
     /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
-    #[arg(long, conflicts_with_all = ["url", "name", "allow_origin", "allow_host"])]
+    #[arg(long, conflicts_with_all = ["url", "stdio", "allow_origin", "allow_host"])]
     pub(crate) forward: bool,
     /// Look into what goes to this host and those below it alone; may be given several times
     #[arg(long, value_name = "HOST", requires = "forward")]
@@ -246,6 +263,10 @@ pub(crate) struct Forwarding {
     /// Start this command with the proxy in its environment, and end with it
     #[arg(last = true, value_name = "COMMAND", requires = "forward", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+fn parse_url(text: &str) -> Result<Uri, String> {
+    text.parse().map_err(|error| format!("{error}; give it whole, such as https://example.com/mcp"))
 }
 
 fn parse_header_size(text: &str) -> Result<usize, String> {
@@ -317,7 +338,7 @@ pub(crate) struct Show {
     /// The message: last:7, github.2:42
     #[arg(value_name = "REF:N")]
     pub(crate) message: Reference,
-    /// How: pretty, raw (the exact bytes of that one message), hex
+    /// How: pretty, raw (the exact bytes of that one message), hex, http (its exchange, much as it was on the wire)
     #[arg(long, value_name = "FORM", default_value = "pretty", conflicts_with = "json")]
     pub(crate) form: Form,
     /// One JSON object
@@ -330,6 +351,7 @@ pub(crate) enum Form {
     Pretty,
     Raw,
     Hex,
+    Http,
 }
 
 /// Which sessions are meant.

@@ -53,11 +53,6 @@ impl Followed {
         let found = states.find(|(number, _)| conversation.is_none() || *number == conversation);
         found.map(|(_, state)| state)
     }
-
-    /// What is known at the end of the last session of MCP; nothing, where there was none.
-    pub(crate) fn state(&self) -> SessionState {
-        self.state_of(None).cloned().unwrap_or_default()
-    }
 }
 
 /// Says how far it is, on a terminal, when there is much to do.

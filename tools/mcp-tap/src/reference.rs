@@ -1,7 +1,13 @@
 //! References: how a session, or a part of it, is named on the command line.
 //!
-//! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `:42`,
-//! `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message of a batch. None of them needs quoting in any shell.
+//! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `/2` for the second
+//! session of MCP in a recording over HTTP; then perhaps `:42`, `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message
+//! of a batch. None of them needs quoting in any shell. Messages are numbered over all of a recording. A path that exists is
+//! that file, whatever it ends in.
+
+mod found;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,13 +15,14 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use tap_session::At;
-use tap_store::{EndReason, Imported, ListKind, Session, Store, StoreError, import};
+use tap_store::{Imported, Session, Store, StoreError, import};
 
 use crate::arguments::{Global, Which};
-use crate::command::ls::end_of;
 use crate::failure::Failure;
 use crate::new_file::is_same;
 use crate::paths::default_database;
+
+pub(crate) use self::found::Found;
 
 /// A reference as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +30,8 @@ pub(crate) struct Reference {
     /// As it was written, for messages.
     written: String,
     place: Place,
+    /// What it is if `place` is a file that does not exist: a place, and one session of MCP of the recording there.
+    inside: Option<(Place, u64)>,
     /// Which part of the session.
     pub(crate) part: Part,
 }
@@ -80,7 +89,7 @@ impl FromStr for Reference {
         if place.is_empty() {
             return Err("a session is missing, as in last or github.2".into());
         }
-        Ok(Self { written: written.into(), place: parse_place(place)?, part })
+        Ok(Self { written: written.into(), place: parse_place(place)?, inside: parse_inside(place), part })
     }
 }
 
@@ -126,71 +135,14 @@ fn parse_place(place: &str) -> Result<Place, String> {
     Ok(if name == "last" { Place::Last(count) } else { Place::Named(name.into(), count) })
 }
 
-/// A session that was found, and the store that it is in.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) store: Rc<Store>,
-    pub(crate) session: Session,
-    /// The shortest way to name it.
-    pub(crate) reference: String,
-    pub(crate) part: Part,
-    /// The text recording that it was read from.
-    pub(crate) file: Option<PathBuf>,
-    /// Which number its first frame had in the session that the file is a part of; 1 where it is whole, as far as is said.
-    pub(crate) first: u64,
-}
-
-impl Found {
-    /// How a message of it is named on the command line: in a file by the file's name.
-    pub(crate) fn place(&self, at: At) -> String {
-        match &self.file {
-            Some(file) => place(&file.to_string_lossy(), at),
-            None => place(&self.reference, at),
-        }
+/// A place with a number behind a slash.
+fn parse_inside(place: &str) -> Option<(Place, u64)> {
+    let (place, number) = place.rsplit_once('/')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if place.is_empty() || !is_number {
+        return None;
     }
-
-    /// How it ended, with the reason why it did not start.
-    pub(crate) fn end(&self) -> String {
-        let (_, end) = end_of(&self.session);
-        match self.session.end.as_ref().and_then(|end| end.reason.as_ref()) {
-            Some(EndReason::NotStarted(why)) if !why.is_empty() => format!("{end}: {why}"),
-            _ => end,
-        }
-    }
-
-    /// The number of its newest frame, once its lists are up to date; 0 when there is none.
-    pub(crate) fn last_seq(&self) -> Result<u64, Failure> {
-        let newest = self.store.list(self.session.id, ListKind::Frames, tap_store::Part::UpTo(u64::MAX), 1)?;
-        Ok(newest.last().map_or(0, |listed| listed.row.at.seq))
-    }
-
-    /// Says so when the part that was asked for lies behind all that there is.
-    pub(crate) fn must_exist(&self) -> Result<(), Failure> {
-        let last_seq = self.last_seq()?;
-        let missing = match self.part {
-            Part::All => return Ok(()),
-            Part::One(at) => match self.store.row(self.session.id, at)? {
-                Some(_) => return Ok(()),
-                None => at,
-            },
-            Part::Range { first, .. } => match first {
-                Some(first) if first > last_seq => At { seq: first, member: 0 },
-                Some(_) | None => return Ok(()),
-            },
-        };
-        Err(self.has_no(missing, last_seq))
-    }
-
-    /// That there is no such message.
-    pub(crate) fn has_no(&self, at: At, last_seq: u64) -> Failure {
-        let name = &self.session.start.name;
-        if last_seq == 0 {
-            return Failure::new(format!("{name} has no messages at all ({})", self.end()));
-        }
-        let number = place("", at);
-        let number = number.trim_start_matches(':');
-        Failure::new(format!("{name} has no message {number}; its messages are 1 to {last_seq}"))
-    }
+    Some((parse_place(place).ok()?, number.parse().ok()?))
 }
 
 /// How a message is named on the command line: `last:7`, `last:7.3`.
@@ -248,7 +200,8 @@ impl<'a> Finder<'a> {
         let text;
         let mut file = None;
         let mut first = 1;
-        let database = match &reference.place {
+        let (meant, conversation) = reference.meant();
+        let database = match meant {
             // A server may be called like a file.
             Place::File(path) if !path.exists() && path.components().count() == 1 => {
                 self.open(database(self.global)?)?
@@ -262,18 +215,31 @@ impl<'a> Finder<'a> {
             }
             Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
         };
-        let Some((session, short)) = reference.choose(&database.sessions) else {
+        let Some((session, short)) = meant.choose(&database.sessions) else {
             return Err(reference.not_found(&database.store, &database.sessions));
         };
-        let (session, short) = (session.clone(), short.clone());
-        Ok(Found { store: database.store.clone(), session, reference: short, part: reference.part, file, first })
+        let (session, part) = (session.clone(), reference.part);
+        let (store, reference) = (database.store.clone(), short.clone());
+        let found = Found { store, session, reference, part, conversation: None, file, first };
+        match conversation {
+            Some(number) => found.only(self.global, number),
+            None => Ok(found),
+        }
     }
 }
 
 impl Reference {
     /// The newest session.
     pub(crate) fn last() -> Self {
-        Self { written: "last".into(), place: Place::Last(1), part: Part::All }
+        Self { written: "last".into(), place: Place::Last(1), inside: None, part: Part::All }
+    }
+
+    /// The place that is meant, and which session of MCP there. A path that exists is a file, whatever it ends in.
+    fn meant(&self) -> (&Place, Option<u64>) {
+        match (&self.place, &self.inside) {
+            (Place::File(path), Some((place, number))) if !path.exists() => (place, Some(*number)),
+            (place, _) => (place, None),
+        }
     }
 
     /// Finds the session.
@@ -283,23 +249,9 @@ impl Reference {
 
     /// The file that it is read from, where it names one.
     pub(crate) fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            Place::Last(_) | Place::Named(..) => None,
-        }
-    }
-
-    fn choose<'a>(&self, sessions: &'a [(Session, String)]) -> Option<&'a (Session, String)> {
-        let named =
-            |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
-        match &self.place {
-            Place::Last(count) => sessions.get(count - 1),
-            Place::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
-            Place::File(_) => sessions.first(),
-            // A name may end like a count: `gpt4.1`.
-            Place::Named(name, count) => {
-                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(sessions, name))
-            }
+        match self.meant() {
+            (Place::File(path), _) => Some(path),
+            (Place::Last(_) | Place::Named(..), _) => None,
         }
     }
 
@@ -309,7 +261,12 @@ impl Reference {
                 .hint("record one: `mcp-tap run -- COMMAND`, or try `mcp-tap demo`");
         }
         let count = |name: &str| sessions.iter().filter(|(session, _)| session.start.name == name).count();
-        match &self.place {
+        // It could have been the path of a file.
+        let no_file = match (&self.place, &self.inside) {
+            (Place::File(path), Some(_)) => format!("there is no file {}, and ", path.display()),
+            _ => "there is ".into(),
+        };
+        match self.meant().0 {
             Place::File(path) if !path.exists() => {
                 Failure::new(format!("there is no file {}, and no session of that name", path.display()))
             }
@@ -323,11 +280,27 @@ impl Reference {
                 let names = sessions.iter().map(|(session, _)| session.start.name.as_str()).chain(["last"]);
                 let near =
                     names.map(|known| (strsim::jaro_winkler(name, known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-                let failure = Failure::new(format!("there is no session `{name}` in {}", store.path().display()));
+                let failure = Failure::new(format!("{no_file}no session `{name}` in {}", store.path().display()));
                 match near {
                     Some((likeness, known)) if likeness > 0.7 => failure.hint(format!("did you mean `{known}`?")),
                     _ => failure.hint("`mcp-tap ls` lists them"),
                 }
+            }
+        }
+    }
+}
+
+impl Place {
+    fn choose<'a>(&self, sessions: &'a [(Session, String)]) -> Option<&'a (Session, String)> {
+        let named =
+            |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
+        match self {
+            Self::Last(count) => sessions.get(count - 1),
+            Self::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
+            Self::File(_) => sessions.first(),
+            // A name may end like a count: `gpt4.1`.
+            Self::Named(name, count) => {
+                named(name, *count).or_else(|| named(&format!("{name}.{count}"), 1)).or_else(|| by_id(sessions, name))
             }
         }
     }
@@ -348,7 +321,8 @@ pub(crate) fn sessions<'a>(
         let (store, sessions) = (store.clone(), sessions.clone());
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
-            Ok(Found { store: store.clone(), session, reference, part: Part::All, file: None, first: 1 })
+            let store = store.clone();
+            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1 })
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {
@@ -414,62 +388,4 @@ pub(crate) fn shortest(sessions: &[Session]) -> Vec<String> {
         }
     };
     sessions.iter().map(&mut name).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(written: &str, place: Place, part: Part) {
-        let reference: Reference = written.parse().unwrap();
-        assert_eq!((reference.place, reference.part), (place, part), "{written}");
-    }
-
-    #[test]
-    fn every_form_of_a_reference_is_understood() {
-        let named = |name: &str, count| Place::Named(name.into(), count);
-        let one = |seq, member| Part::One(At { seq, member });
-        check("last", Place::Last(1), Part::All);
-        check("last.2", Place::Last(2), Part::All);
-        check("last:7", Place::Last(1), one(7, 0));
-        check("github.2:42", named("github", 2), one(42, 0));
-        check("github:10..40", named("github", 1), Part::Range { first: Some(10), last: Some(40) });
-        check("github:..42", named("github", 1), Part::Range { first: None, last: Some(42) });
-        check("github:10..", named("github", 1), Part::Range { first: Some(10), last: None });
-        check("last:7.3", Place::Last(1), one(7, 3));
-        check("7f3a", named("7f3a", 1), Part::All);
-        check("recordings/a.jsonl:3", Place::File("recordings/a.jsonl".into()), one(3, 0));
-        check("x.jsonl", Place::File("x.jsonl".into()), Part::All);
-        check("other.db:5", Place::File("other.db".into()), one(5, 0));
-        check("./a:b/x", Place::File("./a:b/x".into()), Part::All);
-    }
-
-    #[test]
-    fn a_wrong_reference_says_what_would_be_right() {
-        for (written, says) in [
-            ("", "a session is missing"),
-            (":7", "a session is missing"),
-            ("last:", "number is missing"),
-            ("last:0", "count from 1"),
-            ("last:9..3", "ends before it begins"),
-            ("last:@here", "bookmarks"),
-            ("last:1.0", "count from 1"),
-            ("last.0", "last.1 is the newest"),
-            ("last:99999999999999999999", "no message number"),
-        ] {
-            let error = written.parse::<Reference>().unwrap_err();
-            assert!(error.contains(says), "{written}: {error}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_a_reference_or_told_why_not(text in r"([a-z0-9.:@/]|\PC){0,20}") {
-            match text.parse::<Reference>() {
-                Ok(reference) => proptest::prop_assert!(!reference.written.is_empty()),
-                Err(why) => proptest::prop_assert!(!why.is_empty()),
-            }
-        }
-    }
 }

@@ -81,7 +81,7 @@ impl RemoteServer {
             Purpose::Listen => {
                 // A server need not have such a stream.
                 if exchange.is_stream() || failure.is_some() {
-                    let _ = self.resume_later(exchange);
+                    self.resume_later(exchange);
                 }
             }
             Purpose::OldStream => {
@@ -114,7 +114,7 @@ impl RemoteServer {
                     let answer =
                         [b"{\"jsonrpc\":\"2.0\",\"id\":", waiting.id.as_bytes(), b",\"error\":", error.bytes(), b"}"];
                     let answer = one_line(&Bytes::from(answer.concat()));
-                    self.to_host(&answer);
+                    self.say_to_host(&answer);
                 }
             }
             _ if matches!(incoming.nature, Nature::Message | Nature::Batch) => {
@@ -142,10 +142,8 @@ impl RemoteServer {
         if let (400 | 404 | 405, Some(initialize), None) = (status, exchange.initialize.take(), failure) {
             return self.open_old_stream(initialize, exchange.waiting, told);
         }
-        let left = if exchange.is_stream() { self.resume_later(exchange) } else { Err(exchange) };
-        if let Err(exchange) = left {
-            self.fail(exchange.waiting, &told);
-        }
+        let left = if exchange.is_stream() { self.resume_later(exchange) } else { exchange.waiting };
+        self.fail(left, &told);
     }
 
     /// Hands the data of an event to the host.
@@ -177,7 +175,7 @@ impl RemoteServer {
             }
         }
         let line = one_line(bytes);
-        self.to_host(&line);
+        self.say_to_host(&line);
     }
 
     fn taken_anywhere(&mut self, id: &RawId) -> Option<Waiting> {

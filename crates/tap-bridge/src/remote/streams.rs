@@ -12,6 +12,9 @@ const RETRY_NS: u64 = 1_000_000_000;
 /// The longest such time.
 const RETRY_LIMIT_NS: u64 = 30_000_000_000;
 
+/// The shortest time, even if the server says so: it may end every stream at once.
+const SHORTEST_RETRY_NS: u64 = 100_000_000;
+
 /// How often in a row a stream with answers may be opened again and say nothing.
 const ATTEMPTS: u32 = 10;
 
@@ -62,26 +65,26 @@ impl RemoteServer {
         self.get(None, Purpose::Listen);
     }
 
-    /// Goes on with a stream later, if it can be gone on with; gives back who waits if not.
-    pub(super) fn resume_later(&mut self, exchange: Exchange) -> Result<(), Exchange> {
-        let Exchange { purpose, mut cursor, waiting, .. } = exchange.clone();
+    /// Goes on with a stream later, if it can be gone on with. Gives back who waits for it if not.
+    pub(super) fn resume_later(&mut self, exchange: Exchange) -> Vec<Waiting> {
+        let Exchange { purpose, mut cursor, waiting, is_modern, .. } = exchange;
         let can_resume = match purpose {
             Purpose::Messages | Purpose::Resume => {
-                !exchange.is_modern && cursor.last_event_id.is_some() && cursor.n_attempts < ATTEMPTS
+                !is_modern && cursor.last_event_id.is_some() && cursor.n_attempts < ATTEMPTS
             }
             Purpose::Listen => true,
             Purpose::OldStream | Purpose::Delete => false,
         };
         if !can_resume {
-            return Err(exchange);
+            return waiting;
         }
         let told_ns = cursor.retry_ms.map(|retry_ms| retry_ms.saturating_mul(1_000_000));
         let doubled_ns = RETRY_NS.saturating_mul(1 << cursor.n_attempts.min(5));
-        let wait_ns = told_ns.unwrap_or(doubled_ns).min(RETRY_LIMIT_NS);
+        let wait_ns = told_ns.unwrap_or(doubled_ns.min(RETRY_LIMIT_NS)).max(SHORTEST_RETRY_NS);
         cursor.n_attempts += 1;
         let purpose = if purpose == Purpose::Listen { Purpose::Listen } else { Purpose::Resume };
         self.retries.push(Retry { at_ns: self.now_ns.saturating_add(wait_ns), purpose, waiting, cursor });
-        Ok(())
+        Vec::new()
     }
 
     pub(super) fn open_again(&mut self, retry: Retry) {

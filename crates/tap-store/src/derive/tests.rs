@@ -10,10 +10,11 @@ use crate::traffic::{any_segments, start};
 use crate::writer::{insert_segments, insert_session};
 
 /// A database with an empty session, 1.
-fn database() -> Connection {
+fn database(transport: Transport) -> Connection {
     let mut connection = open_in_memory(Path::new("test")).unwrap();
     prepare(&mut connection, Path::new("test"), true).unwrap();
-    assert_eq!(insert_session(&connection, &start("a", None)).unwrap(), 1);
+    let start = crate::SessionStart { transport, ..start("a", None) };
+    assert_eq!(insert_session(&connection, &start).unwrap(), 1);
     connection
 }
 
@@ -38,19 +39,26 @@ fn dump(connection: &Connection) -> Vec<String> {
 }
 
 fn in_one_go(segments: &[Segment]) -> Vec<String> {
-    let mut connection = database();
+    in_one_go_over(Transport::Stdio, segments)
+}
+
+fn in_one_go_over(transport: Transport, segments: &[Segment]) -> Vec<String> {
+    let mut connection = database(transport);
     let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
     insert_segments(&connection, 1, &numbered).unwrap();
-    let mut deriver = Deriver::new(1, Transport::Stdio);
+    let mut deriver = Deriver::new(1, transport);
     while step(&mut deriver, &mut connection, true) == Step::More {}
     dump(&connection)
 }
 
 /// Derives with as many derivers as `turns` speaks of; each turn is a deriver and how many more segments are there.
 fn in_turns(segments: &[Segment], turns: &[(usize, usize)]) -> Vec<String> {
-    let mut connection = database();
-    let mut derivers =
-        [Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio), Deriver::new(1, Transport::Stdio)];
+    in_turns_over(Transport::Stdio, segments, turns)
+}
+
+fn in_turns_over(transport: Transport, segments: &[Segment], turns: &[(usize, usize)]) -> Vec<String> {
+    let mut connection = database(transport);
+    let mut derivers = [0; 3].map(|_| Deriver::new(1, transport));
     let mut coming = (0..).zip(segments.iter().cloned());
     for (who, n_segments) in turns {
         let some: Vec<_> = coming.by_ref().take(*n_segments).collect();
@@ -72,6 +80,20 @@ proptest! {
         segments in any_segments(), turns in prop::collection::vec((0..3usize, 0..3usize), 0..12),
     ) {
         prop_assert_eq!(in_turns(&segments, &turns), in_one_go(&segments));
+    }
+
+    #[test]
+    fn the_same_holds_of_http(
+        pieces in crate::http_traffic::pieces(true), borders in prop::collection::vec(any::<prop::sample::Index>(), 1..9),
+        turns in prop::collection::vec((0..3usize, 0..3usize), 0..12),
+    ) {
+        let segments = crate::http_traffic::pack_otherwise(&pieces, &[], &borders);
+        let expected = in_one_go_over(Transport::Http, &segments);
+        let found = in_turns_over(Transport::Http, &segments, &turns);
+        prop_assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert_eq!(found, expected);
+        }
     }
 }
 
@@ -108,7 +130,7 @@ fn a_line_longer_than_a_step_is_the_same_whoever_goes_on_with_it() {
 fn whoever_dies_while_he_repeats_a_long_line_leaves_it_as_it_was() {
     let segments = a_long_line();
     let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
-    let mut connection = database();
+    let mut connection = database(Transport::Stdio);
     insert_segments(&connection, 1, &numbered[..14]).unwrap();
     let mut first = Deriver::new(1, Transport::Stdio);
     while step(&mut first, &mut connection, false) == Step::More {}

@@ -16,11 +16,13 @@ use crate::writer::Transport;
 /// A reading of one session.
 #[derive(Debug)]
 pub(super) enum Works {
-    Stdio(Reading),
+    Stdio(Box<Reading>),
     Http {
         reading: Box<HttpReading>,
         /// Segments below this one were worked out by somebody else.
         resumed_at: u64,
+        /// It was told that no segment will follow.
+        is_over: bool,
     },
 }
 
@@ -28,32 +30,42 @@ impl Works {
     /// From the first segment.
     pub(super) fn begin(transport: Transport) -> Self {
         match transport {
-            Transport::Stdio => Self::Stdio(Reading::default()),
-            Transport::Http => Self::Http { reading: Box::default(), resumed_at: 0 },
+            Transport::Stdio => Self::Stdio(Box::default()),
+            Transport::Http => Self::Http { reading: Box::default(), resumed_at: 0, is_over: false },
         }
     }
 
-    /// From a [position](Self::position); `None` where that is none.
+    /// From a [position](Self::position), by way of what was read before, if that leads there; `None` where it is none.
     pub(super) fn resume(
-        transport: Transport,
+        self,
         position: &str,
         waiting: impl FnOnce() -> rusqlite::Result<Vec<WaitingRequest>>,
         identity: &Identity,
     ) -> rusqlite::Result<Option<Self>> {
-        Ok(match transport {
-            Transport::Stdio => match position_from_text(position) {
+        let leads_there = self.leads_to(position);
+        Ok(match self {
+            Self::Stdio(_) => match position_from_text(position) {
                 Some(position) => {
                     let observer = Observer::resume(waiting()?, identity.clone());
-                    Some(Self::Stdio(Reading::resume(position, observer)))
+                    Some(Self::Stdio(Box::new(Reading::resume(position, observer))))
                 }
                 None => None,
             },
-            Transport::Http => {
-                let value: Option<serde_json::Value> = serde_json::from_str(position).ok();
-                let next = value.and_then(|value| value["http"].as_u64());
-                next.map(|resumed_at| Self::Http { reading: Box::default(), resumed_at })
-            }
+            Self::Http { reading, .. } => next_of(position).map(|resumed_at| {
+                let reading = if leads_there { reading } else { Box::default() };
+                Self::Http { reading, resumed_at, is_over: false }
+            }),
         })
+    }
+
+    /// Whether reading on comes to this position.
+    pub(super) fn leads_to(&self, position: &str) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http { reading, is_over, .. } => {
+                !is_over && next_of(position).is_some_and(|next| reading.next_segment() <= next)
+            }
+        }
     }
 
     /// Where it stands, for [`resume`](Self::resume), when so many frames were completed.
@@ -83,7 +95,7 @@ impl Works {
     pub(super) fn is_behind(&self) -> bool {
         match self {
             Self::Stdio(_) => false,
-            Self::Http { reading, resumed_at } => reading.next_segment() < *resumed_at,
+            Self::Http { reading, resumed_at, .. } => reading.next_segment() < *resumed_at,
         }
     }
 
@@ -97,7 +109,7 @@ impl Works {
                     rows.take(head, event);
                 }
             }),
-            Self::Http { reading, resumed_at } if reading.next_segment() < *resumed_at => {
+            Self::Http { reading, resumed_at, .. } if reading.next_segment() < *resumed_at => {
                 let done = reading.feed(segment, &mut |_, _| {});
                 if reading.next_segment() == *resumed_at {
                     // They are in the tables as they are now.
@@ -122,10 +134,13 @@ impl Works {
                     rows.take(head, event);
                 }
             }),
-            Self::Http { reading, .. } => reading.finish(&mut |read: Read, _| {
-                counts.read(&read);
-                rows.take_read(read);
-            }),
+            Self::Http { reading, is_over, .. } => {
+                *is_over = true;
+                reading.finish(&mut |read: Read, _| {
+                    counts.read(&read);
+                    rows.take_read(read);
+                });
+            }
         }
     }
 
@@ -135,14 +150,22 @@ impl Works {
             Self::Stdio(reading) => identity.clone_from(reading.identity()),
             Self::Http { reading, .. } => {
                 let changed: Vec<Conversation> = reading.changed_conversations();
-                for conversation in &changed {
-                    // Of many, those who came last.
-                    identity.client = conversation.client.clone().or(identity.client.take());
-                    identity.server = conversation.server.clone().or(identity.server.take());
-                    identity.revision = conversation.revision.clone().or(identity.revision.take());
+                if !changed.is_empty() {
+                    // Of many, those of the session that was begun last, whichever changed last: that would depend on how
+                    // much is worked out at a time.
+                    for conversation in reading.conversations() {
+                        identity.client = conversation.client.or(identity.client.take());
+                        identity.server = conversation.server.or(identity.server.take());
+                        identity.revision = conversation.revision.or(identity.revision.take());
+                    }
                 }
                 rows.conversations = changed;
             }
         }
     }
+}
+
+/// The segment that a position over HTTP names.
+fn next_of(position: &str) -> Option<u64> {
+    serde_json::from_str::<serde_json::Value>(position).ok()?["http"].as_u64()
 }

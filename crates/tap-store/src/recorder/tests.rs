@@ -246,6 +246,43 @@ fn what_finds_no_room_becomes_a_gap_that_counts_it() {
 }
 
 #[test]
+fn exchanges_of_which_some_found_no_room_go_on_behind_the_gap() {
+    use crate::http_traffic::{exchange, pack};
+    let place = Place::new();
+    let lock = place.lock();
+    let start = crate::traffic::http_start("a", Some(1));
+    let mut recorder = Recorder::new(place.database.clone(), start, Box::new(|_| {}));
+    let call = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let answer = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let one =
+        |number| exchange(number, ("POST /mcp", &[], call), (200, &[("content-type", "application/json")], answer));
+    // The first exchange is kept but for its answer, of the second all but its end is lost, the third is kept.
+    let (first, second) = (one(1), one(2));
+    let pieces = [&first[..4], &first[4..], &second[..], &one(3)].concat();
+    let mut segments = pack(&pieces, &[4, 14]).into_iter();
+    drop(lock);
+    recorder.record(segments.by_ref().take(1).collect());
+    let lock = place.lock();
+    recorder.record(segments.by_ref().take(1).collect());
+    recorder.lose_backlog();
+    recorder.record(segments.collect());
+    drop(lock);
+    recorder.finish(some_end());
+    let store = Store::open(&place.database).unwrap();
+    let session = store.sessions().unwrap().remove(0);
+    store.catch_up(session.id, |_| {}).unwrap();
+    let listed = store.list(session.id, crate::ListKind::Frames, crate::Part::From(0), 100).unwrap();
+    let found: Vec<_> =
+        listed.iter().map(|listed| (listed.exchange.unwrap(), listed.row.kind.name(), listed.row.lost_bytes)).collect();
+    assert_eq!(
+        found,
+        [(1, "request", None), (1, "gap", Some(43)), (2, "gap", Some(20)), (3, "request", None), (3, "result", None)]
+    );
+    assert_eq!(store.exchange(session.id, 1).unwrap().unwrap().end, Some(tap_frame::HttpEnd::Whole));
+    assert!(session.end.unwrap().lost_bytes > 100);
+}
+
+#[test]
 fn what_was_lost_is_counted_when_the_rest_is_left_behind() {
     let place = Place::new();
     let lock = place.lock();

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::traffic::{any_segments, recorded, segments, start, stored};
+use crate::{SessionEnd, SessionId};
 
 fn exported(store: &Store, id: SessionId) -> String {
     let sessions = store.sessions().unwrap();
@@ -200,9 +201,9 @@ fn a_line_that_makes_no_sense_is_named_and_nothing_is_put_in() {
         (&["hello"], 1, "no recording of mcp-tap begins like this"),
         (&[good], 1, "no recording of mcp-tap begins like this"),
         (
-            &["{\"mcp-tap\":\"recording/2\",\"command\":{\"now\":\"an object\"}}"],
+            &["{\"mcp-tap\":\"recording/3\",\"command\":{\"now\":\"an object\"}}"],
             1,
-            "the format is recording/2, and this mcp-tap knows recording/1: update mcp-tap",
+            "the format is recording/3, and this mcp-tap knows recording/1 and recording/2: update mcp-tap",
         ),
         (&["{\"mcp-tap\":\"recording/1\",\"command\":7}"], 1, "no recording of mcp-tap begins like this"),
         (&[header, good, "", "{\"to\":"], 4, "not a record: EOF while parsing"),
@@ -235,4 +236,183 @@ fn a_header_carries_all_that_is_known_of_a_session() {
     let (again, done) = imported(exported(&store, id)).unwrap();
     assert_eq!(again.sessions().unwrap()[0].start, start("a", None));
     assert_eq!(recorded(&again, done.session), []);
+}
+
+/// All that can be told of what came of a recording over HTTP, without where it lies.
+fn told_over_http(store: &Store, id: SessionId) -> String {
+    let mut told = String::new();
+    store
+        .read_http::<StoreError>(id, |mut read, _| {
+            if let Some(frame) = &mut read.frame {
+                frame.place = tap_session::Place { segment: 0, offset: 0 };
+                if let Some(source) = frame.source.as_mut().filter(|source| source.compressed) {
+                    source.raw_length = 0;
+                }
+            }
+            if let Some(exchange) = &mut read.exchange {
+                let exchange = std::sync::Arc::make_mut(exchange);
+                (exchange.first_segment, exchange.last_segment) = (0, 0);
+                if exchange.ended_at_ns.is_none() {
+                    (exchange.request_bytes, exchange.response_bytes) = (0, 0);
+                }
+            }
+            told.push_str(&format!("{read:?}\n"));
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    for number in 1..9 {
+        for part in tap_frame::HttpPart::ALL {
+            told.push_str(&format!("{number} {part:?} {:?}\n", store.raw(id, number, part).unwrap()));
+        }
+    }
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn exchanges_come_back_as_they_were(
+        pieces in crate::http_traffic::pieces(true),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        borders in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
+        end in any_end(),
+    ) {
+        let segments = crate::http_traffic::pack_otherwise(&pieces, &cuts, &borders);
+        let store = Store::in_memory().unwrap();
+        let start = crate::traffic::http_start("a", None);
+        let id = store.put_in(&start, segments.iter().cloned().map(Ok), || end.clone()).unwrap();
+        store.catch_up(id, |_| {}).unwrap();
+        let text = exported(&store, id);
+        let (again, session) = imported(&text).unwrap();
+        again.catch_up(session.session, |_| {}).unwrap();
+        let [expected, found] = [told_over_http(&store, id), told_over_http(&again, session.session)];
+        for (found, expected) in found.lines().zip(expected.lines()) {
+            prop_assert_eq!(found, expected, "{}", &text);
+        }
+        prop_assert_eq!(found.lines().count(), expected.lines().count());
+        prop_assert_eq!(exported(&again, session.session), text);
+        let [before, after] = [&store, &again].map(|store| store.sessions().unwrap().remove(0));
+        prop_assert_eq!((after.start, after.end), (before.start, end));
+        prop_assert_eq!((session.n_frames, session.n_unknown), (before.digest.n_frames, 0));
+    }
+
+    #[test]
+    fn no_damage_to_a_recording_over_http_makes_the_import_panic(
+        pieces in crate::http_traffic::pieces(true),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..6),
+    ) {
+        let (store, id) = crate::traffic::http_stored(&crate::http_traffic::pack(&pieces, &[]));
+        let mut text = exported(&store, id).into_bytes();
+        for (index, byte, what) in damage {
+            let place = index.index(text.len());
+            match what {
+                0 => text[place] = byte,
+                1 => text.insert(place, byte),
+                _ => drop(text.remove(place)),
+            }
+        }
+        let store = Store::in_memory().unwrap();
+        match import(&store, &text[..], Path::new("a.jsonl"), "other") {
+            Ok(imported) => store.catch_up(imported.session, |_| {}).unwrap(),
+            Err(error) => prop_assert!(matches!(error, StoreError::Text { .. }), "{error}"),
+        }
+    }
+}
+
+fn some_exchanges() -> Vec<crate::http_traffic::What> {
+    use crate::http_traffic::{What, exchange, gzip};
+    use tap_frame::HttpPart;
+    let call = br#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#;
+    let post: &[(&str, &str)] = &[("content-type", "application/json"), ("mcp-name", "é")];
+    let stream: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+    let events = b"event: message\r\ndata: {\"id\":2, \"result\":{}}\r\n\r\n: ping\n\nid: 7\ndata: {\"half\"";
+    let mut pieces = exchange(7, ("POST /mcp", post, call), (200, stream, events));
+    let end = pieces.len() - 1;
+    pieces.insert(end, What::Gap(7, HttpPart::ResponseBody, 12));
+    pieces.push(What::Stderr(b"oops\n".to_vec()));
+    let json: &[(&str, &str)] = &[("content-type", "application/json"), ("content-encoding", "gzip")];
+    pieces.extend(exchange(8, ("GET /x", &[], b""), (200, json, &gzip(b"{}"))));
+    pieces.extend(exchange(9, ("POST /mcp", post, b"{bad"), (400, &[], b" {\"error\":{}}\n")));
+    pieces
+}
+
+#[test]
+fn the_text_form_of_exchanges_is_what_its_page_says() {
+    let (store, id) = crate::traffic::http_stored(&crate::http_traffic::pack(&some_exchanges(), &[]));
+    let expected = r#"
+{"http":7,"connection":1,"request":"POST /mcp HTTP/1.1","headers":[["content-type","application/json"],["mcp-name","é"]],"at":0.000000000}
+{"http":7,"to":"server","at":0.000001000,"msg":{"jsonrpc":"2.0","id":2,"method":"tools/call"}}
+{"http":7,"request_end":true,"at":0.000002000}
+{"http":7,"connected":"HTTP/2.0","connect_ns":1234,"at":0.000003000}
+{"http":7,"status":200,"version":"HTTP/2.0","headers":[["content-type","text/event-stream"]],"at":0.000004000}
+{"http":7,"to":"client","before":"event: message\r\ndata: ","after":"\r\n\r\n","at":0.000005000,"msg":{"id":2, "result":{}}}
+{"http":7,"to":"client","raw":": ping\n\nid: 7\ndata: {\"half\"","at":0.000006000}
+{"http":7,"to":"client","gap":12,"at":0.000006000}
+{"http":7,"http_end":"whole","at":0.000007000}
+{"stderr":"oops","at":0.000008000}
+{"http":8,"connection":1,"request":"GET /x HTTP/1.1","headers":[],"at":0.000009000}
+{"http":8,"request_end":true,"at":0.000010000}
+{"http":8,"connected":"HTTP/2.0","connect_ns":1234,"at":0.000011000}
+{"http":8,"status":200,"version":"HTTP/2.0","headers":[["content-type","application/json"],["content-encoding","gzip"]],"at":0.000012000}
+{"http":8,"to":"client","raw":"","at":0.000013000}
+{"http":8,"to":"client","base64":"H4sIAAAAAAAE/6uuBQBDv6ajAgAAAA==","at":0.000014000}
+{"http":8,"http_end":"whole","at":0.000014000}
+{"http":9,"connection":1,"request":"POST /mcp HTTP/1.1","headers":[["content-type","application/json"],["mcp-name","é"]],"at":0.000015000}
+{"http":9,"to":"server","raw":"","at":0.000016000}
+{"http":9,"to":"server","raw":"{bad","at":0.000017000}
+{"http":9,"request_end":true,"at":0.000017000}
+{"http":9,"connected":"HTTP/2.0","connect_ns":1234,"at":0.000018000}
+{"http":9,"status":400,"version":"HTTP/2.0","headers":[],"at":0.000019000}
+{"http":9,"to":"client","raw":"","at":0.000020000}
+{"http":9,"to":"client","before":" ","after":"\n","at":0.000021000,"msg":{"error":{}}}
+{"http":9,"http_end":"whole","at":0.000021000}
+"#;
+    let text = exported(&store, id);
+    let (header, records) = text.split_once('\n').unwrap();
+    assert!(header.starts_with(r#"{"mcp-tap":"recording/2""#), "{header}");
+    assert_eq!(records.trim(), expected.trim());
+}
+
+#[test]
+fn a_part_of_a_recording_over_http_keeps_what_its_frames_need() {
+    use crate::http_traffic::exchange;
+    let stream: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+    let call = br#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#;
+    let events: String = (0..4).map(|number| format!("data: {{\"n\":{number}}}\n\n")).collect();
+    let pieces = [
+        exchange(1, ("POST /mcp", &[], call), (200, &[], b"{}")),
+        exchange(2, ("POST /mcp", &[], call), (200, stream, events.as_bytes())),
+        exchange(3, ("GET /", &[], b""), (200, &[], b"x")),
+    ]
+    .concat();
+    let (store, id) = crate::traffic::http_stored(&crate::http_traffic::pack(&pieces, &[]));
+    let session = store.sessions().unwrap().remove(0);
+    for (range, kept) in [
+        (5..=6, "2 request, 2 {\"n\":1}, 2 {\"n\":2}"),
+        (7..=8, "2 request, 2 {\"n\":3}, 3 request"),
+        (2..=2, "1 request, 1 {}"),
+        (1..=1, "1 request"),
+        (50..=60, ""),
+    ] {
+        let mut out = Vec::new();
+        let n_frames = export(&store, &session, &range, 1, &mut out, Path::new("out")).unwrap();
+        assert_eq!(n_frames, range.clone().filter(|seq| *seq <= 9).count() as u64);
+        let (part, done) = imported(&out).unwrap();
+        part.catch_up(done.session, |_| {}).unwrap();
+        let found: Vec<String> = part
+            .list(done.session, crate::ListKind::Frames, crate::Part::From(0), 100)
+            .unwrap()
+            .into_iter()
+            .map(|listed| {
+                let bytes = part.frame(done.session, listed.row.at.seq).unwrap().unwrap().bytes;
+                let bytes = match listed.row.stream {
+                    Stream::ToServer => "request".into(),
+                    _ => String::from_utf8_lossy(&bytes).into_owned(),
+                };
+                format!("{} {bytes}", listed.exchange.unwrap())
+            })
+            .collect();
+        assert_eq!(found.join(", "), kept, "{range:?} of {id:?}");
+    }
 }

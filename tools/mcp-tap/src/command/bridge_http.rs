@@ -55,17 +55,24 @@ pub(crate) fn bridge_http(
     let listener = runtime
         .block_on(Listener::bind(address))
         .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --http"))?;
+    // Signals are taken before anybody is told the address.
+    let mut signals = {
+        let _entered = runtime.enter();
+        Stop::new().map_err(cannot_start)?
+    };
     let clock = Clock::start();
     let copies = copies(clock);
     let name = name.unwrap_or_else(|| name_of(&program, &arguments));
-    let command = lossy(&[&[program.clone()], arguments.as_slice()].concat());
+    let command = lossy(&[std::slice::from_ref(&program), arguments.as_slice()].concat());
     let start = session_start(clock, Transport::Http, name, command.clone());
     let recording = Recording::begin(global.database(), start, copies.clone());
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
     for path in [side.path.as_str(), handler::OLD_STREAM_PATH, handler::OLD_POST_PATH] {
         exchanges.is_mcp_at(path);
     }
-    say(&format!("http://{}{} is `{}` now", listener.address(), side.path, command.join(" ")));
+    if !global.quiet {
+        say(&format!("http://{}{} is `{}` now", listener.address(), side.path, command.join(" ")));
+    }
     let (stop, stopping) = watch::channel(false);
     let (alive, mut all_ended) = mpsc::channel(1);
     let served = start_stderr_writer().and_then(|stderr| {
@@ -91,7 +98,6 @@ pub(crate) fn bridge_http(
             mirrored: std::sync::Mutex::default(),
         };
         runtime.block_on(async {
-            let mut signals = Stop::new()?;
             serve(listener, Arc::new(bridge), ServeOptions::default(), signals.asked()).await;
             let _ = stop.send(true);
             // Whoever is asked twice wants it now: the servers are killed when we end.
@@ -99,8 +105,8 @@ pub(crate) fn bridge_http(
                 _ = tokio::time::timeout(SHUTDOWN_LIMIT, all_ended.recv()) => {}
                 () = signals.asked() => {}
             }
-            std::io::Result::Ok(())
-        })
+        });
+        Ok(())
     });
     runtime.shutdown_background();
     recording.finish(&copies, clock, Some(EndReason::Stopped));

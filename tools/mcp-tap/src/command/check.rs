@@ -5,19 +5,20 @@ mod junit;
 mod sarif;
 mod text;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tap_protocol::Side;
-use tap_session::{At, Finding, MessageRow, Rule, SessionState, Severity};
+use tap_session::{At, Finding, HttpSessionNumber, MessageRow, Rule, SessionState, Severity};
 
 use crate::arguments::{Check, CheckFormat, Global, Level};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
-use crate::following::{Seen, follow};
+use crate::following::{Followed, Seen, follow};
 use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
 use crate::reference::{Found, Part, must_not_be_read, place, sessions};
@@ -29,6 +30,8 @@ const KEPT_A_RULE: usize = 1_000;
 /// What was found in one session.
 struct Verdict {
     reference: String,
+    /// Which session of MCP of the recording it is, where there are several; 0 for what is of none of them.
+    inside: Option<u64>,
     session: String,
     /// The text recording that was judged.
     file: Option<PathBuf>,
@@ -45,6 +48,33 @@ struct Verdict {
     rules: BTreeMap<&'static str, Broken>,
     /// Findings below the level, by severity.
     n_hidden: [u64; 3],
+}
+
+/// What was found, by rule.
+#[derive(Default)]
+struct Gathered {
+    rules: BTreeMap<&'static str, Broken>,
+    n_hidden: [u64; 3],
+}
+
+impl Gathered {
+    fn add(&mut self, other: Self) {
+        for (id, broken) in other.rules {
+            match self.rules.entry(id) {
+                Entry::Vacant(entry) => drop(entry.insert(broken)),
+                Entry::Occupied(mut entry) => {
+                    let known = entry.get_mut();
+                    known.worst = known.worst.max(broken.worst);
+                    known.n_findings += broken.n_findings;
+                    let room = KEPT_A_RULE.saturating_sub(known.findings.len());
+                    known.findings.extend(broken.findings.into_iter().take(room));
+                }
+            }
+        }
+        for (sum, n) in self.n_hidden.iter_mut().zip(other.n_hidden) {
+            *sum += n;
+        }
+    }
 }
 
 /// A rule that was broken.
@@ -112,14 +142,14 @@ pub(crate) fn check(global: &Global, check: &Check) -> Result<u8, Failure> {
         let judged = judge(global, &found, &wanted, |line| {
             if format == CheckFormat::Json { writeln!(out, "{line}").map_err(Failure::from) } else { Ok(()) }
         })?;
-        match judged {
-            Some(verdict) => verdicts.push(verdict),
+        if !judged.is_empty() {
+            verdicts.extend(judged);
+        } else if !check.which.all {
             // That nothing is wrong with nothing is no verdict for who asked for this one.
-            None if !check.which.all => return Err(nothing_said(&found)),
-            None => {
-                n_silent += 1;
-                silent = silent.or_else(|| Some(nothing_said(&found)));
-            }
+            return Err(nothing_said(&found));
+        } else {
+            n_silent += 1;
+            silent = silent.or_else(|| Some(nothing_said(&found)));
         }
     }
     if let Some(failure) = silent {
@@ -156,26 +186,24 @@ fn format_of(path: &Path) -> Option<CheckFormat> {
 
 /// That there is nothing to judge.
 fn nothing_said(found: &Found) -> Failure {
-    let name = found.file.as_ref().map_or_else(|| found.reference.clone(), |file| file.display().to_string());
-    Failure::new(format!("{name}: nothing was said ({})", found.end()))
-        .hint("there is no verdict on a session without messages")
+    Failure::new(format!("{}: nothing was said ({})", found.name(), found.end()))
+        .hint(found.hint_when_empty().unwrap_or("there is no verdict on a session without messages"))
 }
 
-/// Follows a session and gathers what is wanted of what was found; `None` when there is no message in it. `line` gets each
-/// finding as JSON, as it comes.
+/// Follows a recording and gathers what is wanted of what was found, for each session in it that has messages. `line` gets
+/// each finding as JSON, as it comes.
 fn judge(
     global: &Global,
     found: &Found,
     wanted: &Wanted<'_>,
     mut line: impl FnMut(String) -> Result<(), Failure>,
-) -> Result<Option<Verdict>, Failure> {
-    let mut rules: BTreeMap<&'static str, Broken> = BTreeMap::new();
-    let mut n_hidden = [0; 3];
+) -> Result<Vec<Verdict>, Failure> {
+    let mut gathered: BTreeMap<Option<HttpSessionNumber>, Gathered> = BTreeMap::new();
     // What the newest messages are about, so that most findings need no look into the store.
     let mut newest: HashMap<At, String> = HashMap::new();
     // Also of a part all is followed: some of what a message broke is known only later, such as that nobody answered it.
-    let followed = follow(global, found, u64::MAX, |Seen { meaning, state, .. }| {
-        if meaning.findings.is_empty() {
+    let followed = follow(global, found, u64::MAX, |Seen { meaning, state, conversation, .. }| {
+        if meaning.findings.is_empty() || !found.wants(conversation) {
             return Ok(());
         }
         newest.clear();
@@ -183,6 +211,7 @@ fn judge(
             tap_session::Event::Row(row) => Some((row.at, about(row))),
             tap_session::Event::Answered { .. } => None,
         }));
+        let Gathered { rules, n_hidden } = gathered.entry(conversation).or_default();
         for finding in meaning.findings.iter().filter(|finding| found.part.contains(finding.at)) {
             let Some(severity) = wanted.severity(finding) else {
                 continue;
@@ -192,7 +221,7 @@ fn judge(
                 continue;
             }
             let finding = Finding { severity, ..finding.clone() };
-            line(as_json(&finding, found, state))?;
+            line(as_json(&finding, found, conversation, state))?;
             let broken = rules.entry(finding.rule.id).or_insert_with(|| Broken {
                 rule: finding.rule,
                 worst: severity,
@@ -214,41 +243,97 @@ fn judge(
         }
         Ok(())
     })?;
-    let state = &followed.state();
-    let n_messages = state.client.n_messages + state.server.n_messages;
-    if n_messages == 0 {
-        return Ok(None);
+    let inside = sessions_of(found, &followed)?;
+    let several = inside.len() > 1;
+    let n_all: u64 = inside.iter().map(|inside| inside.n_messages).sum();
+    let is_silent = inside.iter().all(|inside| inside.n_messages == 0);
+    if is_silent && gathered.values().all(|gathered| gathered.rules.is_empty()) {
+        return Ok(Vec::new());
     }
     found.must_exist()?;
-    let incomplete = match (state.totals.lost_bytes, state.whole) {
-        (0, true) => None,
-        (0, false) => Some("its beginning is missing: rules that need it were not judged".into()),
-        (lost, _) => {
-            Some(format!("{lost} bytes were not recorded: rules that need all of it were not judged behind that"))
-        }
-    };
-    let messages = match found.part {
-        Part::All => counted(n_messages, "message"),
-        Part::One(at) => format!("message {} of {n_messages}", place("", at).trim_start_matches(':')),
-        Part::Range { first, last } => {
-            let text = |bound: Option<u64>| bound.map(|seq| seq.to_string()).unwrap_or_default();
-            format!("{}..{} of {}", text(first), text(last), counted(n_messages, "message"))
-        }
-    };
     let file = found.file.clone();
-    let lines = file.as_deref().map(lines_of_frames).unwrap_or_default();
-    Ok(Some(Verdict {
-        spoken: spoken(state),
+    // Over HTTP a frame may be in many lines, and a line in no frame.
+    let lines = file.as_deref().filter(|_| !found.is_http()).map(lines_of_frames).unwrap_or_default();
+    let verdict = |inside: Option<u64>, spoken: String, messages: String, incomplete, gathered: Gathered| Verdict {
         reference: found.reference.clone(),
+        inside,
         session: found.session.start.uuid.clone(),
-        file,
-        lines,
+        file: file.clone(),
+        lines: lines.clone(),
+        spoken,
         messages,
         live: found.session.live && !followed.over,
         incomplete,
-        rules,
-        n_hidden,
-    }))
+        rules: gathered.rules,
+        n_hidden: gathered.n_hidden,
+    };
+    let mut verdicts = Vec::new();
+    for this in inside.into_iter().filter(|inside| inside.n_messages > 0) {
+        let found_here = gathered.remove(&this.number).unwrap_or_default();
+        let number = this.number.filter(|_| several || found.conversation.is_some());
+        let messages = messages(found.part, this.n_messages, if several { n_all } else { this.n_messages });
+        verdicts.push(verdict(number.map(|number| number.0), this.spoken, messages, this.incomplete, found_here));
+    }
+    // What is left is of sessions that were refused.
+    let mut refused = Gathered::default();
+    gathered.into_values().for_each(|gathered| refused.add(gathered));
+    if !refused.rules.is_empty() {
+        verdicts.push(verdict(Some(0), "no session came of it".into(), "refused".into(), None, refused));
+    }
+    Ok(verdicts)
+}
+
+/// How much of how many messages was judged.
+fn messages(part: Part, n_messages: u64, n_all: u64) -> String {
+    match part {
+        Part::All => counted(n_messages, "message"),
+        Part::One(at) => format!("message {} of {n_all}", place("", at).trim_start_matches(':')),
+        Part::Range { first, last } => {
+            let text = |bound: Option<u64>| bound.map(|seq| seq.to_string()).unwrap_or_default();
+            format!("{}..{} of {}", text(first), text(last), counted(n_all, "message"))
+        }
+    }
+}
+
+/// A session of MCP that is judged.
+struct Inside {
+    number: Option<HttpSessionNumber>,
+    spoken: String,
+    n_messages: u64,
+    incomplete: Option<String>,
+}
+
+/// The sessions of a recording of which something is wanted: over HTTP also those that were over so long ago that their
+/// states are forgotten.
+fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failure> {
+    let of_state = |number: Option<HttpSessionNumber>, state: &SessionState| Inside {
+        number,
+        spoken: spoken(state),
+        n_messages: state.client.n_messages + state.server.n_messages,
+        incomplete: match (state.totals.lost_bytes, state.whole) {
+            (0, true) => None,
+            (0, false) => Some("its beginning is missing: rules that need it were not judged".into()),
+            (lost, _) => {
+                Some(format!("{lost} bytes were not recorded: rules that need all of it were not judged behind that"))
+            }
+        },
+    };
+    let known = followed.states.iter().filter(|(number, _)| found.wants(*number));
+    let mut known: Vec<Inside> = known.map(|(number, state)| of_state(*number, state)).collect();
+    if found.is_http() {
+        let listed = found.store.conversations(found.session.id)?;
+        let is_known: BTreeSet<_> = known.iter().map(|inside| inside.number).collect();
+        let forgotten =
+            listed.into_iter().filter(|this| found.wants(Some(this.number)) && !is_known.contains(&Some(this.number)));
+        known.extend(forgotten.map(|this| Inside {
+            number: Some(this.number),
+            spoken: this.revision.or(this.era).map_or_else(|| "revision unknown".into(), |text| shown(&text, false)),
+            n_messages: this.n_messages,
+            incomplete: None,
+        }));
+        known.sort_by_key(|inside| inside.number);
+    }
+    Ok(known)
 }
 
 /// A message in a few words: its direction and what it is about.
@@ -286,15 +371,24 @@ impl Verdict {
         self.lines.get(usize::try_from(at.seq).ok()?.checked_sub(1)?).copied()
     }
 
-    /// What the session is called: its file, or its reference.
-    fn name(&self) -> String {
+    /// What the recording is called: its file, or its reference.
+    fn recording(&self) -> String {
         let name = self.file.as_ref().map(|file| file.to_string_lossy());
         shown(name.as_deref().unwrap_or(&self.reference), false)
     }
 
+    /// What the session is called: its recording, and its number there if it is one of several.
+    fn name(&self) -> String {
+        match self.inside {
+            None => self.recording(),
+            Some(0) => format!("{}, outside of sessions", self.recording()),
+            Some(number) => format!("{}/{number}", self.recording()),
+        }
+    }
+
     /// How a message is named on the command line.
     fn at(&self, at: At) -> String {
-        place(&self.name(), at)
+        place(&self.recording(), at)
     }
 }
 
@@ -320,7 +414,7 @@ fn sentence(finding: &Finding) -> String {
     if finding.detail.is_empty() { format!("{title}.") } else { format!("{title}: {}.", shown(&finding.detail, false)) }
 }
 
-fn as_json(finding: &Finding, found: &Found, state: &SessionState) -> String {
+fn as_json(finding: &Finding, found: &Found, conversation: Option<HttpSessionNumber>, state: &SessionState) -> String {
     json!({
         "rule": finding.rule.id,
         "name": finding.rule.name,
@@ -328,6 +422,7 @@ fn as_json(finding: &Finding, found: &Found, state: &SessionState) -> String {
         "by": by(finding.by),
         "reference": found.place(finding.at),
         "session": found.session.start.uuid,
+        "conversation": conversation.map(|number| number.0),
         "seq": finding.at.seq,
         "member": finding.at.member,
         "others": finding.others.iter().map(|at| found.place(*at)).collect::<Vec<_>>(),

@@ -90,7 +90,8 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
     let failed = calls.iter().find(|listed| listed.row.status == Some(Status::ToolError));
     let failed = failed.map_or(1, |listed| listed.row.at.seq);
     let store = Rc::new(store);
-    let found = Found { store, session, reference: NAME.into(), part: Part::All, file: None, first: 1 };
+    let (reference, part) = (NAME.into(), Part::All);
+    let found = Found { store, session, reference, part, conversation: None, file: None, first: 1 };
     let mut printer = Printer::new(Output::new(global), &found, ListKind::Calls, false)?;
     printer.print(None)?;
     printer.finish()?;

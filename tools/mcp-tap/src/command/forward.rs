@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use tap_http::{Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told};
+use tap_http::{AuthorityError, Forward, Hosts, Keeper, Listener, LocalAuthority, Sessions, Told, UpstreamOptions};
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
-use tap_transport::{PlainProcess, Signals, block_signals, end_like};
+use tap_transport::{PlainProcess, Signals, block_signals, end_like, replace_with};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -30,7 +30,9 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let parts = Parts::prepare(global, proxy)?;
     let variables = environment(&parts.address, &parts.certificate, &parts.bundle);
     let lines: String = variables.iter().map(|(name, value)| format!("\n  export {name}={}", quoted(value))).collect();
-    say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
+    if !global.quiet {
+        say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
+    }
     let stopped = parts.runtime.block_on(async {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let stop = async {
@@ -50,6 +52,11 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
 
 /// Starts a command that goes through the proxy. Returns only when it cannot be started or watched.
 fn around(global: &Global, proxy: &Proxy, program: &OsStr, arguments: &[OsString]) -> Result<u8, Failure> {
+    if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
+        let error = replace_with(program, arguments);
+        say(&error.to_string());
+        return Ok(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT));
+    }
     // Before any thread is there: each takes this mask over, so that all signals go to the command.
     let mask = block_signals();
     let signals = Signals::take_over();
@@ -101,23 +108,11 @@ impl Parts {
                     "it passes on whatever it is asked for, so it listens on loopback alone, such as 127.0.0.1:8899",
                 ));
         }
-        let folder = authority_folder()?;
-        let told = |error: &dyn std::error::Error| match error.source() {
-            Some(source) => Failure::new(format!("{error}: {source}")),
-            None => Failure::new(error.to_string()),
-        };
-        let authority = LocalAuthority::open(&folder, SystemTime::now()).map_err(|error| told(&error))?;
+        let authority = local_authority(global)?;
         let certificate = authority.certificate_path();
-        if authority.is_new() {
-            say(&format!(
-                "made a local authority. Who trusts {} takes this user's mcp-tap for any host; deleting {} ends that",
-                certificate.display(),
-                folder.join("authority.*").display()
-            ));
-        }
         let options = upstream_options(proxy)?;
         let others: Vec<Vec<u8>> = options.authorities.iter().cloned().chain(trusted_by_node()).collect();
-        let bundle = authority.write_bundle(&others).map_err(|error| told(&error))?;
+        let bundle = authority.write_bundle(&others).map_err(|error| unusable(&error))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         let listener = runtime
@@ -125,18 +120,45 @@ impl Parts {
             .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --listen"))?;
         let lower = |texts: &[String]| texts.iter().map(|text| host_in(text)).collect();
         let hosts = Hosts { only: lower(&proxy.forwarding.only), tunnel: lower(&proxy.forwarding.tunnel) };
-        let stored = Arc::new(Stored { database: global.database(), kept: Mutex::default() });
+        let (database, name) = (global.database(), proxy.name.clone());
+        let stored = Arc::new(Stored { database, name, kept: Mutex::default() });
         let (sessions, own) = (Box::new(Prepared(stored.clone())), listener.address());
         let tell = Box::new(|told: Told| say(&worded(&told)));
+        let options = UpstreamOptions { own: Some(own), ..options };
         let forward = Forward::new(own, authority, hosts, &options, sessions, tell);
         let forward = Arc::new(forward.map_err(|error| not_trusted(&error))?);
         Ok(Self { runtime, listener, forward, stored, address: format!("http://{own}"), certificate, bundle })
     }
 }
 
+/// This user's authority, made now if there is none.
+pub(super) fn local_authority(global: &Global) -> Result<LocalAuthority, Failure> {
+    let folder = authority_folder()?;
+    let authority = LocalAuthority::open(&folder, SystemTime::now()).map_err(|error| unusable(&error))?;
+    if authority.is_new() && !global.quiet {
+        say(&format!(
+            "made a local authority. Who trusts {} takes this user's mcp-tap for any host; deleting {} ends that",
+            authority.certificate_path().display(),
+            folder.join("authority.*").display()
+        ));
+    }
+    Ok(authority)
+}
+
+fn unusable(error: &AuthorityError) -> Failure {
+    match error {
+        AuthorityError::File { source, .. } => Failure::new(format!("{error}: {source}")),
+        AuthorityError::Broken { .. } | AuthorityError::Open { .. } | AuthorityError::Make(_) => {
+            Failure::new(error.to_string())
+        }
+    }
+}
+
 /// The recordings that were begun.
 struct Stored {
     database: Option<PathBuf>,
+    /// What all servers are called, where that was said.
+    name: Option<String>,
     kept: Mutex<Vec<(Recording, Arc<tap_http::Recording>)>>,
 }
 
@@ -171,7 +193,8 @@ impl Sessions for Prepared {
         let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
         let copies = exchanges.copies();
-        let start = session_start(copies.clock(), Transport::Http, name_of(host), vec![origin.into()]);
+        let name = self.0.name.clone().unwrap_or_else(|| name_of(host));
+        let start = session_start(copies.clock(), Transport::Http, name, vec![origin.into()]);
         let recording = Recording::begin(self.0.database.clone(), start, copies.clone());
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push((recording, exchanges.clone()));
     }

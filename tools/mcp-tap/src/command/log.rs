@@ -1,12 +1,17 @@
 //! `mcp-tap log`: the calls of a session, or its frames, one a line.
 
+mod outcome;
+
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tap_exchange::Exchange;
 use tap_frame::Direction;
-use tap_session::{At, FrameEnd, MessageRow, RowKind, Status};
+use tap_session::{At, MessageRow, RowKind, Status};
 use tap_store::{ListKind, Listed, Part as StorePart};
 
 use crate::arguments::{Global, Log};
@@ -16,6 +21,8 @@ use crate::output::{Output, Style};
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, place};
 use crate::text::{column, duration, shown, size};
+
+use self::outcome::{is_settled, outcome};
 
 /// Rows fetched at a time.
 const PAGE: u64 = 1000;
@@ -42,6 +49,9 @@ pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
             let what = if log.frames { "frames" } else { "calls" };
             let (_, end) = end_of(&found.session);
             let _ = writeln!(std::io::stderr(), "no {what} in {} ({end})", shown(&found.session.start.name, false));
+            if let (Some(hint), Part::All) = (found.hint_when_empty(), found.part) {
+                let _ = writeln!(std::io::stderr(), "  {hint}");
+            }
         }
         return Ok(NO);
     }
@@ -58,6 +68,10 @@ pub(crate) struct Printer<'a> {
     n_printed: u64,
     /// Columns for what a row is about.
     what_width: usize,
+    /// Columns that say which session of MCP a row is of: none where there are not several.
+    inside_width: usize,
+    /// The exchange that was asked for last: that of the next row is often the same.
+    exchange: Option<Rc<Exchange>>,
     /// Whether a request without an answer may still get one.
     live: bool,
 }
@@ -65,9 +79,44 @@ pub(crate) struct Printer<'a> {
 impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference.clone();
+        let live = found.session.live;
+        let (what_width, inside_width, exchange) = (0, 0, None);
+        let mut this =
+            Self { found, kind, json, reference, out, n_printed: 0, what_width, inside_width, exchange, live };
+        this.lay_out()?;
+        Ok(this)
+    }
+
+    /// Decides how wide columns are, from what is known now.
+    fn lay_out(&mut self) -> Result<(), Failure> {
+        let found = self.found;
+        self.inside_width = match found.is_http() && found.conversation.is_none() {
+            true => match found.store.conversations(found.session.id)?.as_slice() {
+                [_, .., last] => format!("/{} ", last.number.0).len(),
+                _ => 0,
+            },
+            false => 0,
+        };
         // All else on a line takes 59 columns.
-        let what_width = out.width().map_or(44, |width| width.saturating_sub(59).max(12));
-        Ok(Self { found, kind, json, reference, out, n_printed: 0, what_width, live: found.session.live })
+        let all_else = 59 + self.inside_width;
+        self.what_width = self.out.width().map_or(44, |width| width.saturating_sub(all_else).max(12));
+        Ok(())
+    }
+
+    fn list(&self, part: StorePart, limit: u64) -> Result<Vec<Listed>, Failure> {
+        let found = self.found;
+        Ok(found.store.list_of(found.session.id, found.conversation, self.kind, part, limit)?)
+    }
+
+    /// The exchange that a row is of.
+    fn exchange_of(&mut self, listed: &Listed) -> Result<Option<Rc<Exchange>>, Failure> {
+        let Some(number) = listed.exchange else {
+            return Ok(None);
+        };
+        if self.exchange.as_ref().is_none_or(|known| known.number != number) {
+            self.exchange = self.found.store.exchange(self.found.session.id, number)?.map(Rc::new);
+        }
+        Ok(self.exchange.clone())
     }
 
     /// Sends off what was printed, and tells how many rows that was.
@@ -86,13 +135,13 @@ impl<'a> Printer<'a> {
             Part::Range { first, .. } => first.is_none(),
         };
         if let Some(limit) = limit.filter(|_| from_end) {
-            let rows = self.found.store.list(self.found.session.id, self.kind, StorePart::UpTo(*range.end()), limit)?;
+            let rows = self.list(StorePart::UpTo(*range.end()), limit)?;
             return self.rows(rows.iter());
         }
         let mut left = limit.unwrap_or(u64::MAX);
         let mut next = StorePart::From(*range.start());
         while left > 0 {
-            let rows = self.found.store.list(self.found.session.id, self.kind, next, PAGE.min(left))?;
+            let rows = self.list(next, PAGE.min(left))?;
             let Some(last) = rows.last() else {
                 break;
             };
@@ -114,8 +163,18 @@ impl<'a> Printer<'a> {
         // What comes while this is printed is printed afterwards, so the border is drawn first.
         let newest = store.list(session, ListKind::Frames, StorePart::UpTo(u64::MAX), 1)?;
         let mut seen = newest.last().map_or(At { seq: 0, member: 0 }, |listed| listed.row.at);
-        let mut before = store.list(session, self.kind, StorePart::UpTo(seen.seq), limit.unwrap_or(10))?;
-        if self.kind == ListKind::Calls {
+        let mut before = self.list(StorePart::UpTo(seen.seq), limit.unwrap_or(10))?;
+        // Over HTTP more than an answer can end a call, so those that wait are looked at again.
+        let mut waiting = BTreeSet::new();
+        if self.kind == ListKind::Calls && found.is_http() {
+            waiting.extend(store.unanswered(session)?.iter().map(|listed| listed.row.at));
+            for listed in &before {
+                if !is_settled(listed, self.exchange_of(listed)?.as_deref()) {
+                    waiting.insert(listed.row.at);
+                }
+            }
+            before.retain(|listed| !waiting.contains(&listed.row.at));
+        } else if self.kind == ListKind::Calls {
             // A call that waits gets its line when it is answered.
             before.retain(|listed| match listed.row.kind {
                 RowKind::Request => listed.row.pair.is_some_and(|answer| answer <= seen),
@@ -128,6 +187,8 @@ impl<'a> Printer<'a> {
             // Asked before looking, so that what is written in between is seen in the last round.
             let live = store.is_live(session);
             store.catch_up(session, |_| {})?;
+            self.exchange = None;
+            self.lay_out()?;
             loop {
                 let rows = store.list(session, ListKind::Frames, StorePart::After(seen), PAGE)?;
                 let Some(last) = rows.last() else {
@@ -135,12 +196,19 @@ impl<'a> Printer<'a> {
                 };
                 seen = last.row.at;
                 for listed in &rows {
-                    self.followed(listed)?;
+                    match (self.kind, listed.row.kind) {
+                        (ListKind::Calls, RowKind::Request | RowKind::Exchange) if found.is_http() => {
+                            waiting.insert(listed.row.at);
+                        }
+                        _ if found.wants(listed.conversation) => self.followed(listed)?,
+                        _ => {}
+                    }
                 }
             }
+            self.live &= live;
+            self.settle(&mut waiting)?;
             if !live {
-                if self.kind == ListKind::Calls {
-                    self.live = false;
+                if self.kind == ListKind::Calls && !found.is_http() {
                     self.rows(store.unanswered(session)?.iter())?;
                 }
                 self.out.flush()?;
@@ -151,6 +219,28 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Prints those that wait no longer; all, when nothing more will come.
+    fn settle(&mut self, waiting: &mut BTreeSet<At>) -> Result<(), Failure> {
+        let (store, session) = (self.found.store.clone(), self.found.session.id);
+        for at in waiting.clone() {
+            let Some(mut listed) = store.row(session, at)? else {
+                waiting.remove(&at);
+                continue;
+            };
+            if self.live && !is_settled(&listed, self.exchange_of(&listed)?.as_deref()) {
+                continue;
+            }
+            waiting.remove(&at);
+            if let Some(answer) = listed.row.pair.filter(|answer| *answer != at) {
+                listed.answer_length = store.row(session, answer)?.map(|answer| answer.length);
+            }
+            if self.found.wants(listed.conversation) {
+                self.rows([&listed].into_iter())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Prints a new frame, if it is to be seen: of a call its one line, when it is answered.
     fn followed(&mut self, listed: &Listed) -> Result<(), Failure> {
         match (self.kind, listed.row.kind, listed.row.pair) {
@@ -159,6 +249,7 @@ impl<'a> Printer<'a> {
             }
             // The row of a request names its answer, and is printed with that.
             (ListKind::Calls, RowKind::Request, _) => Ok(()),
+            (ListKind::Calls, ..) if self.found.is_http() => Ok(()),
             (ListKind::Calls, _, Some(request)) => {
                 let request = self.found.store.row(self.found.session.id, request)?;
                 match request {
@@ -176,17 +267,28 @@ impl<'a> Printer<'a> {
     fn rows<'b>(&mut self, rows: impl Iterator<Item = &'b Listed>) -> Result<(), Failure> {
         for listed in rows {
             self.n_printed += 1;
+            let exchange = self.exchange_of(listed)?;
+            let exchange = exchange.as_deref();
             match self.json {
-                true => writeln!(self.out, "{}", row_json(listed, &self.reference, &self.found.session.start.uuid))?,
-                false => self.line(listed)?,
+                true => {
+                    let status = exchange.and_then(|exchange| exchange.status);
+                    let number = listed.exchange.into();
+                    let row = row_json(listed, number, status, &self.reference, &self.found.session.start.uuid);
+                    writeln!(self.out, "{row}")?;
+                }
+                false => self.line(listed, exchange)?,
             }
         }
         Ok(())
     }
 
-    fn line(&mut self, listed: &Listed) -> Result<(), Failure> {
+    fn line(&mut self, listed: &Listed, exchange: Option<&Exchange>) -> Result<(), Failure> {
         let row = &listed.row;
-        let (style, status) = self.status(listed);
+        let (style, status) = outcome(listed, exchange, self.live);
+        let inside = match (self.inside_width, listed.conversation) {
+            (0, _) => String::new(),
+            (width, number) => column(&number.map(|number| format!("/{}", number.0)).unwrap_or_default(), width),
+        };
         let number = match row.at.member {
             0 => format!("{:>5}", row.at.seq),
             member => format!("{:>5}", format!("{}.{member}", row.at.seq)),
@@ -195,12 +297,17 @@ impl<'a> Printer<'a> {
         let latency = row.latency_ns.map(duration).unwrap_or_default();
         let what = match row.kind {
             RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage => self.preview(row)?,
+            RowKind::Body => match &row.method {
+                Some(_) => format!("{} {}", what(row), self.preview(row)?),
+                None => self.preview(row)?,
+            },
             _ => what(row),
         };
         writeln!(
             self.out,
-            "{} {} {} {} {} {:>9} {:>9}",
+            "{} {}{} {} {} {} {:>9} {:>9}",
             self.out.styled(Style::Dim, &number),
+            self.out.styled(Style::Dim, &inside),
             self.out.styled(Style::Dim, &when(row.wall_ns, "%H:%M:%S%.3f")),
             if row.kind == RowKind::Stderr { "!!" } else { row.stream.direction().arrow() },
             column(&what, self.what_width),
@@ -215,22 +322,6 @@ impl<'a> Printer<'a> {
     fn preview(&self, row: &MessageRow) -> Result<String, Failure> {
         let start = self.found.store.frame_start(self.found.session.id, row.at.seq, PREVIEW_BYTES)?;
         Ok(shown(String::from_utf8_lossy(&start).trim_end_matches(['\r', '\n']), false))
-    }
-
-    fn status(&self, listed: &Listed) -> (Style, String) {
-        let row = &listed.row;
-        let code = || row.error_code.as_deref().map(|code| shown(code, false)).unwrap_or_default();
-        match (row.kind, row.status) {
-            (_, Some(Status::Ok)) => (Style::Good, "ok".into()),
-            (_, Some(Status::ToolError)) => (Style::Bad, "tool error".into()),
-            (_, Some(Status::Error)) => (Style::Bad, format!("error {}", code())),
-            (RowKind::Request, None) if self.live => (Style::Warning, "waiting".into()),
-            (RowKind::Request, None) => (Style::Bad, "no answer".into()),
-            (RowKind::NotJson | RowKind::NotAMessage, None) => (Style::Bad, row.kind.name().into()),
-            (RowKind::Gap, None) => (Style::Bad, "not recorded".into()),
-            _ if listed.frame_end == FrameEnd::RecordingEnd => (Style::Warning, "cut off".into()),
-            _ => (Style::Dim, row.kind.name().into()),
-        }
     }
 }
 
@@ -250,8 +341,14 @@ pub(crate) fn what(row: &MessageRow) -> String {
     }
 }
 
-/// A row for programs.
-pub(crate) fn row_json(listed: &Listed, reference: &str, session: &str) -> String {
+/// A row for programs, with what is to be told of its exchange.
+pub(crate) fn row_json(
+    listed: &Listed,
+    exchange: Value,
+    http_status: Option<u16>,
+    reference: &str,
+    session: &str,
+) -> String {
     let row = &listed.row;
     let status = match row.status {
         Some(Status::Ok) => Some("ok"),
@@ -277,6 +374,9 @@ pub(crate) fn row_json(listed: &Listed, reference: &str, session: &str) -> Strin
         "length_bytes": listed.length,
         "answer_length_bytes": listed.answer_length,
         "lost_bytes": row.lost_bytes,
+        "exchange": exchange,
+        "conversation": listed.conversation.map(|number| number.0),
+        "http_status": http_status,
         "notes": row.notes.names().collect::<Vec<_>>(),
     });
     match &row.raw_id {

@@ -1,5 +1,7 @@
 //! `mcp-tap ls`: the sessions, the newest first.
 
+mod conversations;
+
 use std::io::Write;
 
 use jiff::Timestamp;
@@ -13,6 +15,8 @@ use crate::output::{Output, Style};
 use crate::progress::catch_up;
 use crate::reference::{database, shortest};
 use crate::text::{column, duration, shown};
+
+use self::conversations::Inside;
 
 pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
     let path = database(global)?;
@@ -51,9 +55,13 @@ pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
         writeln!(out, "{}", out.styled(Style::Dim, &head))?;
     }
     for (session, reference) in sessions.iter().zip(&references).take(limit) {
+        let inside = Inside::of(&store, session)?;
         match list.json {
-            true => writeln!(out, "{}", as_json(session, reference))?,
-            false => line(&mut out, &widths, session, reference)?,
+            true => writeln!(out, "{}", as_json(session, reference, inside.as_json(reference)?))?,
+            false => {
+                line(&mut out, &widths, session, reference, &inside)?;
+                inside.lines(&mut out, &widths, reference)?;
+            }
         }
     }
     out.flush()?;
@@ -96,7 +104,13 @@ fn nothing(global: &Global, path: &std::path::Path) {
     }
 }
 
-fn line(out: &mut Output, widths: &Widths, session: &Session, reference: &str) -> std::io::Result<()> {
+fn line(
+    out: &mut Output,
+    widths: &Widths,
+    session: &Session,
+    reference: &str,
+    inside: &Inside<'_>,
+) -> std::io::Result<()> {
     let digest = &session.digest;
     let who = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"), false);
     let errors = format!("{:>6}", digest.n_errors);
@@ -107,8 +121,8 @@ fn line(out: &mut Output, widths: &Widths, session: &Session, reference: &str) -
         "{} {} {} {} {:>8} {} {:>9}  {end}",
         when(session.start.opened_unix_ns, widths.when_format()),
         out.styled(Style::Bold, &column(&shown(reference, false), widths.session)),
-        column(&who(&digest.identity.client), widths.host),
-        column(&who(&digest.identity.server), widths.server),
+        column(&who(&inside.host()), widths.host),
+        column(&who(&inside.server()), widths.server),
         digest.n_messages,
         if digest.n_errors > 0 { out.styled(Style::Bad, &errors) } else { errors },
         duration(lasted_ns(session)),
@@ -150,7 +164,7 @@ pub(crate) fn rfc3339(unix_ns: u64) -> String {
     timestamp.strftime("%Y-%m-%dT%H:%M:%S.%9fZ").to_string()
 }
 
-fn as_json(session: &Session, reference: &str) -> serde_json::Value {
+fn as_json(session: &Session, reference: &str, conversations: Vec<serde_json::Value>) -> serde_json::Value {
     let reason = session.end.as_ref().and_then(|end| end.reason.as_ref());
     let (end, exit_code, signal) = match reason {
         None if session.live => ("live", None, None),
@@ -169,6 +183,7 @@ fn as_json(session: &Session, reference: &str) -> serde_json::Value {
         "reference": reference,
         "id": session.start.uuid,
         "name": session.start.name,
+        "transport": session.start.transport.name(),
         "command": session.start.command,
         "folder": session.start.folder,
         "environment": session.start.environment,
@@ -182,6 +197,7 @@ fn as_json(session: &Session, reference: &str) -> serde_json::Value {
         "calls": session.digest.n_calls,
         "errors": session.digest.n_errors,
         "bytes": session.digest.n_bytes,
+        "conversations": conversations,
         "end": end,
         "exit_code": exit_code,
         "signal": signal,

@@ -1,6 +1,7 @@
 //! `mcp-tap proxy`: a listener, a server over HTTP, and a recorder, put together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,9 +17,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::bridge_stdio::bridge_stdio;
 use crate::arguments::{Global, Proxy};
+use crate::command::forward::local_authority;
 use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::recording::{Recording, copies, say, session_start};
+
+/// How long it may take to find out whether a server's name leads to ourselves.
+const LOOK_UP_LIMIT: Duration = Duration::from_secs(2);
 
 /// Runs a proxy until it is told to stop.
 pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
@@ -28,9 +33,9 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let server = Server::read(url)?;
     let additions = additions(&proxy.credentials)?;
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
-    let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
     let name = proxy.name.clone().unwrap_or_else(|| name_of(server.authority.host()));
     if proxy.stdio {
+        let upstream = Upstream::new(&upstream_options(proxy)?).map_err(|error| not_trusted(&error))?;
         let (url, additions) = server.for_client(url, additions)?;
         return bridge_stdio(global, &url, name, keeper, upstream, additions);
     }
@@ -41,6 +46,21 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let listener = runtime
         .block_on(Listener::bind(proxy.listen))
         .map_err(|error| Failure::new(format!("{error}: {}", error.source)).hint("choose another with --listen"))?;
+    let options = UpstreamOptions { own: Some(listener.address()), ..upstream_options(proxy)? };
+    let upstream = Upstream::new(&options).map_err(|error| not_trusted(&error))?;
+    if runtime.block_on(server.is_at(&options)) {
+        let port = server.port();
+        let host = server.authority.host();
+        return Err(Failure::new(format!("{host}:{port} leads to this proxy itself")).hint(format!(
+            "say where the server really is: --resolve {host}:{port}:ADDRESS, or listen on another port"
+        )));
+    }
+    let (listener, own_scheme) = match proxy.tls {
+        true => {
+            (listener.with_tls(local_authority(global)?, server.authority.host().to_ascii_lowercase()), Scheme::HTTPS)
+        }
+        false => (listener, Scheme::HTTP),
+    };
     // Signals are taken before anybody is told the address.
     let signals = {
         let _entered = runtime.enter();
@@ -55,7 +75,10 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let recording = Recording::begin(global.database(), start, copies.clone());
     let talk = !global.quiet;
     if talk {
-        say(&format!("{} is {shown} now", address(&listener, url, &shown)));
+        match proxy.tls {
+            true => say(&led_here(&listener, &server, &shown)),
+            false => say(&format!("{} is {shown} now", address(&listener, url, &shown))),
+        }
     }
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
     exchanges.is_mcp_at(url.path());
@@ -67,6 +90,7 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         authority: server.authority,
         authorization: server.authorization,
         upstream,
+        own_scheme,
         additions,
         guard,
         recording: exchanges.clone(),
@@ -122,6 +146,25 @@ impl Server {
         Ok(Self { scheme, authority, authorization })
     }
 
+    fn port(&self) -> u16 {
+        self.authority.port_u16().unwrap_or(if self.scheme == Scheme::HTTPS { 443 } else { 80 })
+    }
+
+    /// Whether the server's name leads to where we listen, as far as that can be found out soon. When it does so later, the
+    /// way to servers notices.
+    async fn is_at(&self, options: &UpstreamOptions) -> bool {
+        let (host, port) = (self.authority.host().to_ascii_lowercase(), self.port());
+        let is_said = options.resolve.iter().any(|resolve| resolve.host == host && resolve.port == port);
+        let Some(own) = options.own.filter(|own| own.port() == port && !is_said) else {
+            return false;
+        };
+        let looked_up = tokio::net::lookup_host((host.trim_start_matches('[').trim_end_matches(']'), port));
+        match tokio::time::timeout(LOOK_UP_LIMIT, looked_up).await {
+            Ok(Ok(mut found)) => found.any(|found| found.ip() == own.ip() || found.ip().is_loopback()),
+            _ => false,
+        }
+    }
+
     /// The address without user and password, which are fields to be added then, for a client of ours.
     fn for_client(self, url: &Uri, mut additions: Additions) -> Result<(Uri, Additions), Failure> {
         if let Some(authorization) = self.authorization
@@ -133,6 +176,20 @@ impl Server {
         let built = Uri::builder().scheme(self.scheme).authority(self.authority).path_and_query(target).build();
         built.map(|url| (url, additions)).map_err(|error| Failure::new(format!("cannot read the address: {error}")))
     }
+}
+
+/// What has clients come here under the server's name.
+fn led_here(listener: &Listener, server: &Server, shown: &str) -> String {
+    let (own, host) = (listener.address(), server.authority.host());
+    let port = match own.port() == server.port() {
+        true => String::new(),
+        false => format!("; clients must be given port {} in place of {}", own.port(), server.port()),
+    };
+    format!(
+        "{shown} is served at {own} with a certificate of the local authority: lead {host} here, such as by the line \
+         `{} {host}` in /etc/hosts, and have clients trust the authority{port}",
+        own.ip()
+    )
 }
 
 /// Text with its `%XX` replaced by what they stand for.
@@ -163,7 +220,12 @@ pub(super) fn upstream_options(proxy: &Proxy) -> Result<UpstreamOptions, Failure
             .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))?;
         authorities.push(text);
     }
-    Ok(UpstreamOptions { authorities, header_limit_bytes: proxy.max_header_size, ..UpstreamOptions::default() })
+    Ok(UpstreamOptions {
+        authorities,
+        header_limit_bytes: proxy.max_header_size,
+        resolve: proxy.resolve.clone(),
+        ..UpstreamOptions::default()
+    })
 }
 
 pub(super) fn not_trusted(error: &UpstreamError) -> Failure {

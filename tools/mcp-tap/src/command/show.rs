@@ -1,7 +1,11 @@
-//! `mcp-tap show`: one message whole, and with a request its answer.
+//! `mcp-tap show`: one message whole, with a request its answer, and over HTTP its exchange.
+
+mod exchange;
 
 use std::io::Write;
 
+use serde_json::Value;
+use tap_exchange::Exchange;
 use tap_frame::{Frame, Origin};
 use tap_session::{At, RowKind};
 use tap_store::Listed;
@@ -29,23 +33,46 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
     let Some(listed) = found.store.row(found.session.id, at)? else {
         return Err(found.has_no(at, found.last_seq()?));
     };
+    found.must_be_inside(at, listed.conversation)?;
     let frame = frame_of(&found, at)?;
+    let exchange = exchange_of(&found, &listed)?;
     // Raw bytes are for programs, also where a terminal is what gets them.
     let for_program = show.json || show.form == Form::Raw;
     let mut out = if for_program { Output::new(global) } else { Output::paged(global) };
     if show.json {
-        writeln!(out, "{}", as_json(&found, &listed, &frame)?)?;
+        writeln!(out, "{}", as_json(&found, &listed, &frame, exchange.as_ref())?)?;
     } else {
         match show.form {
             Form::Raw => out.write_all(&frame.bytes)?,
             Form::Hex => hex(&mut out, &frame.bytes)?,
+            Form::Http => match &exchange {
+                Some(exchange) => exchange::wire(&mut out, &found, exchange)?,
+                None => {
+                    return Err(Failure::new(format!("{} did not pass over HTTP", found.place(at)))
+                        .hint("leave out --form http"));
+                }
+            },
             Form::Pretty => {
                 message(&mut out, &listed, &frame)?;
+                let mut exchanges: Vec<(Exchange, u64)> =
+                    exchange.map(|exchange| (exchange, at.seq)).into_iter().collect();
                 if let (RowKind::Request, Some(pair)) = (listed.row.kind, listed.row.pair)
                     && let Some(answer) = found.store.row(found.session.id, pair)?
                 {
+                    if pair != at {
+                        writeln!(out)?;
+                        message(&mut out, &answer, &frame_of(&found, pair)?)?;
+                    }
+                    // The answer may have come in another exchange; what is said of an event is of the answer's.
+                    match (exchange_of(&found, &answer)?, exchanges.first_mut()) {
+                        (Some(its), Some((exchange, seq))) if its.number == exchange.number => *seq = pair.seq,
+                        (its, _) => exchanges.extend(its.map(|exchange| (exchange, pair.seq))),
+                    }
+                }
+                for (exchange, seq) in &exchanges {
                     writeln!(out)?;
-                    message(&mut out, &answer, &frame_of(&found, pair)?)?;
+                    let event = exchange::event_of(&found, exchange, *seq)?;
+                    exchange::write(&mut out, &found, exchange, event.as_ref())?;
                 }
             }
         }
@@ -59,6 +86,13 @@ fn frame_of(found: &Found, at: At) -> Result<Frame, Failure> {
     frame.ok_or_else(|| Failure::new(format!("message {} is listed, but its bytes are not in the recording", at.seq)))
 }
 
+fn exchange_of(found: &Found, listed: &Listed) -> Result<Option<Exchange>, Failure> {
+    match listed.exchange {
+        Some(number) => Ok(found.store.exchange(found.session.id, number)?),
+        None => Ok(None),
+    }
+}
+
 fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failure> {
     let row = &listed.row;
     let arrow = row.stream.direction().arrow();
@@ -68,6 +102,9 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
     facts.extend(row.latency_ns.map(|latency_ns| format!("after {}", duration(latency_ns))));
     facts.extend(row.notes.names().map(String::from));
     writeln!(out, "{}  {}", out.styled(Style::Bold, &head), out.styled(Style::Dim, &shown(&facts.join(", "), false)))?;
+    if row.kind == RowKind::Exchange && frame.bytes.is_empty() {
+        return Ok(());
+    }
     if let Origin::Gap(n_bytes) = frame.origin {
         writeln!(out, "{n_bytes} bytes passed here that could not be recorded")?;
         return Ok(());
@@ -75,7 +112,8 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
     let shown_bytes = frame.bytes.get(..PRETTY_LIMIT_BYTES).unwrap_or(&frame.bytes);
     let text = String::from_utf8_lossy(shown_bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let is_json = !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr);
+    let is_json =
+        !matches!(row.kind, RowKind::NotJson | RowKind::Blank | RowKind::Stderr | RowKind::Body | RowKind::Exchange);
     let body = if is_json { shown(&pretty(text), true) } else { shown(text.trim_end_matches('\n'), true) };
     writeln!(out, "{body}")?;
     if shown_bytes.len() < frame.bytes.len() {
@@ -100,20 +138,32 @@ fn hex(out: &mut Output, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn as_json(found: &Found, listed: &Listed, frame: &Frame) -> Result<String, Failure> {
+fn as_json(found: &Found, listed: &Listed, frame: &Frame, exchange: Option<&Exchange>) -> Result<String, Failure> {
     let reference = &found.reference;
-    let whole = |listed: &Listed, frame: &Frame| {
-        let row = row_json(listed, reference, &found.session.start.uuid);
+    let whole = |listed: &Listed, frame: &Frame, exchange: Option<&Exchange>| -> Result<String, Failure> {
+        let told = match exchange {
+            Some(exchange) => {
+                let event = exchange::event_of(found, exchange, frame.seq)?;
+                exchange::as_json(exchange, event.as_ref(), found.session.live)
+            }
+            None => Value::Null,
+        };
+        let status = exchange.and_then(|exchange| exchange.status);
+        let row = row_json(listed, told, status, reference, &found.session.start.uuid);
         // What is neither JSON nor text is given as the numbers of its bytes.
-        match std::str::from_utf8(&frame.bytes) {
+        Ok(match std::str::from_utf8(&frame.bytes) {
             Ok(_) => with_verbatim(&row, "message", &frame.bytes),
             Err(_) => with_verbatim(&row, "bytes", format!("{:?}", frame.bytes.to_vec()).as_bytes()),
-        }
+        })
     };
-    let text = whole(listed, frame);
+    let text = whole(listed, frame, exchange)?;
     match (listed.row.kind, listed.row.pair) {
         (RowKind::Request, Some(pair)) => match found.store.row(found.session.id, pair)? {
-            Some(answer) => Ok(with_verbatim(&text, "answer", whole(&answer, &frame_of(found, pair)?).as_bytes())),
+            Some(answer) => {
+                let exchange = exchange_of(found, &answer)?;
+                let answer = whole(&answer, &frame_of(found, pair)?, exchange.as_ref())?;
+                Ok(with_verbatim(&text, "answer", answer.as_bytes()))
+            }
             None => Ok(text),
         },
         _ => Ok(text),

@@ -5,15 +5,16 @@ pub(crate) mod facts;
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
-use tap_session::{At, SessionState};
+use tap_session::{At, HttpSessionNumber, SessionState};
 
 use crate::arguments::{Global, State};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
 use crate::following::{Seen, follow};
 use crate::output::{Output, Style};
+use crate::progress::catch_up;
 use crate::reference::{Found, Part};
-use crate::text::{cut, shown};
+use crate::text::{counted, cut, shown};
 
 use self::facts::Fact;
 
@@ -36,18 +37,24 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
         (Some(None), Some(seq)) => (Some(seq.saturating_sub(1)), seq),
         (Some(Some(other)), Some(seq)) => (Some(seq.min(other)), seq.max(other)),
     };
-    let mut before = (from == Some(0)).then(|| facts::of(&SessionState::default()));
-    let followed = follow(global, &found, to, |Seen { frame, state, .. }| {
-        if frame.is_some_and(|frame| Some(frame.seq) == from) {
-            before = Some(facts::of(state));
+    let conversation = chosen(global, &found)?;
+    // Messages of other sessions change nothing in this one. A clone costs next to nothing.
+    let mut before = from.map(|_| SessionState::default());
+    let mut newest = 0;
+    let followed = follow(global, &found, to, |Seen { frame, state, conversation: this, .. }| {
+        newest = frame.map_or(newest, |frame| frame.seq);
+        if this == conversation && from.is_some_and(|from| newest <= from) {
+            before = Some(state.clone());
         }
         Ok(())
     })?;
+    let before = before.as_ref().map(facts::of);
     if to != u64::MAX && followed.last_seq < to {
         return Err(found.has_no(At { seq: to, member: 0 }, followed.last_seq));
     }
     let reference = &found.reference;
-    let after = facts::of(&followed.state());
+    let state_after = followed.state_of(conversation).cloned().unwrap_or_default();
+    let after = facts::of(&state_after);
     let mut out = if state.json { Output::new(global) } else { Output::paged(global) };
     let code = match (&before, state.json) {
         (None, true) => {
@@ -55,7 +62,7 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
             0
         }
         (None, false) => {
-            whole(&mut out, &found, &after, &followed.state(), followed.last_seq)?;
+            whole(&mut out, &found, conversation, &after, &state_after, followed.last_seq)?;
             0
         }
         (Some(before), true) => {
@@ -63,24 +70,70 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
             writeln!(out, "{}", changes_json(&changed, &format!("{reference}:{to}")))?;
             if changed.is_empty() { NO } else { 0 }
         }
-        (Some(before), false) => difference(&mut out, &found, before, &after, from.unwrap_or(0), to)?,
+        (Some(before), false) => difference(&mut out, &found, conversation, before, &after, from.unwrap_or(0), to)?,
     };
     out.flush()?;
     Ok(code)
 }
 
-fn whole(out: &mut Output, found: &Found, facts: &[Fact], state: &SessionState, last_seq: u64) -> Result<(), Failure> {
+/// Which session of a recording over HTTP is meant: the one that was named, that of the message, or the only one.
+fn chosen(global: &Global, found: &Found) -> Result<Option<HttpSessionNumber>, Failure> {
+    if !found.is_http() {
+        return Ok(None);
+    }
+    catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
+    if let Part::One(at) = found.part {
+        let Some(listed) = found.store.row(found.session.id, at)? else {
+            return Err(found.has_no(at, found.last_seq()?));
+        };
+        found.must_be_inside(at, listed.conversation)?;
+        return match listed.conversation {
+            Some(number) => Ok(Some(number)),
+            None => Err(Failure::new(format!("{} is of no session of MCP, so that it has no state", found.place(at)))),
+        };
+    }
+    if found.conversation.is_some() {
+        return Ok(found.conversation);
+    }
+    match found.store.conversations(found.session.id)?.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.number)),
+        several @ [.., last] => {
+            let n = counted(several.len() as u64, "session");
+            Err(Failure::new(format!("the state of which session? {} has {n}", found.name()))
+                .hint(format!("for example `mcp-tap state {}`, or one of its messages", found.inside(last.number))))
+        }
+    }
+}
+
+/// What a session is called in a heading.
+fn title(found: &Found, conversation: Option<HttpSessionNumber>) -> String {
+    let inside = conversation.map(|number| format!("/{}", number.0)).unwrap_or_default();
+    shown(&format!("{}{inside}", found.session.start.name), false)
+}
+
+fn whole(
+    out: &mut Output,
+    found: &Found,
+    conversation: Option<HttpSessionNumber>,
+    facts: &[Fact],
+    state: &SessionState,
+    last_seq: u64,
+) -> Result<(), Failure> {
     let about = match state.at {
         Some(at) => found.store.row(found.session.id, at)?.map(|listed| what(&listed.row)).unwrap_or_default(),
         None => String::new(),
     };
-    let name = shown(&found.session.start.name, false);
+    let name = title(found, conversation);
     let head = match last_seq {
         0 => format!("{name} without a message: {}", shown(&found.end(), false)),
         _ => format!("{name} after message {last_seq}"),
     };
     let about = if about.is_empty() { about } else { format!("  {about}") };
     writeln!(out, "{}{}", out.styled(Style::Bold, &head), out.styled(Style::Dim, &about))?;
+    if let Some(hint) = found.hint_when_empty().filter(|_| last_seq == 0) {
+        writeln!(out, "{hint}")?;
+    }
     let width = out.width();
     let mut part = "";
     for fact in facts {
@@ -117,12 +170,13 @@ fn changes<'a>(before: &'a [Fact], after: &'a [Fact]) -> Vec<Changed<'a>> {
 fn difference(
     out: &mut Output,
     found: &Found,
+    conversation: Option<HttpSessionNumber>,
     before: &[Fact],
     after: &[Fact],
     from: u64,
     to: u64,
 ) -> Result<u8, Failure> {
-    let name = shown(&found.session.start.name, false);
+    let name = title(found, conversation);
     let head = if from + 1 == to {
         let row = found.store.row(found.session.id, At { seq: to, member: 0 })?;
         format!("{name}: changed by message {to}  {}", row.map(|listed| what(&listed.row)).unwrap_or_default())

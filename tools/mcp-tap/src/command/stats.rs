@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use serde_json::json;
-use tap_frame::Frame;
+use tap_exchange::Exchange;
+use tap_frame::{Frame, HttpEnd};
 use tap_jsonrpc::Node;
 use tap_session::{At, Call, Event, LinkKind, MessageRow, RowKind, Status};
 use unicode_width::UnicodeWidthStr;
@@ -36,6 +37,8 @@ struct Group {
     n_rounds: u64,
     latencies_ns: Vec<u64>,
     first_progress_ns: Vec<u64>,
+    /// Over HTTP, from when the request was complete to the first byte of the answer.
+    first_byte_ns: Vec<u64>,
     request_bytes: u64,
     answer_bytes: u64,
     slowest: Option<(u64, String)>,
@@ -48,6 +51,8 @@ struct Open {
     first: At,
     n_rounds: u64,
     latency_ns: u64,
+    /// The exchange of HTTP of its newest request.
+    exchange: Option<u64>,
 }
 
 /// What groups are called: the method, and the tool, prompt or resource.
@@ -55,19 +60,26 @@ type Groups = HashMap<(String, String), Group>;
 
 pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     let mut groups = Groups::new();
+    let mut hint = None;
     for found in sessions(global, &stats.which)? {
-        count(global, &found?, stats.by, &mut groups)?;
+        let found = found?;
+        count(global, &found, stats.by, &mut groups)?;
+        hint = hint.or(found.hint_when_empty());
     }
     let mut groups: Vec<((String, String), Group)> = groups.into_iter().collect();
     if groups.is_empty() {
         if !global.quiet {
             let _ = writeln!(std::io::stderr(), "no calls");
+            if let Some(hint) = hint {
+                let _ = writeln!(std::io::stderr(), "  {hint}");
+            }
         }
         return Ok(NO);
     }
     for (_, group) in &mut groups {
         group.latencies_ns.sort_unstable();
         group.first_progress_ns.sort_unstable();
+        group.first_byte_ns.sort_unstable();
     }
     // Where the time went comes first.
     let spent = |group: &Group| group.latencies_ns.iter().sum::<u64>();
@@ -89,10 +101,11 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
     // The request that a call in flight began with, and what is known of it, by its newest request.
     let mut open: HashMap<At, Open> = HashMap::new();
     let mut waiting_for_input: HashMap<At, Open> = HashMap::new();
-    let followed = follow(global, found, u64::MAX, |Seen { frame, meaning, state, .. }| {
-        let Some(frame) = frame else {
+    let followed = follow(global, found, u64::MAX, |seen| {
+        let Seen { frame, exchange, conversation, meaning, state } = seen;
+        if !found.wants(conversation) {
             return Ok(());
-        };
+        }
         let mut lengths = Lengths::of(frame);
         for event in &meaning.events {
             match event {
@@ -111,8 +124,8 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
                         continue;
                     }
                     let this = earlier.map_or_else(
-                        || Open { key: key(row, by), first: row.at, n_rounds: 1, latency_ns: 0 },
-                        |earlier| Open { n_rounds: earlier.n_rounds + 1, ..earlier },
+                        || Open { key: key(row, by), first: row.at, n_rounds: 1, latency_ns: 0, exchange },
+                        |earlier| Open { n_rounds: earlier.n_rounds + 1, exchange, ..earlier },
                     );
                     let group = groups.entry(this.key.clone()).or_default();
                     group.request_bytes += lengths.length(row.at);
@@ -129,7 +142,13 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
                     this.latency_ns = this.latency_ns.saturating_add(*latency_ns);
                     let call = state.recent().rev().find(|call| call.at == *request);
                     let group = groups.entry(this.key.clone()).or_default();
-                    group.answer_bytes += lengths.length(*answer);
+                    if answer != request {
+                        group.answer_bytes += lengths.length(*answer);
+                    }
+                    if let Some(number) = this.exchange {
+                        let exchange = found.store.exchange(found.session.id, number)?;
+                        group.first_byte_ns.extend(exchange.as_ref().and_then(first_byte_ns));
+                    }
                     if waits_for_input(state, this.first) {
                         waiting_for_input.insert(this.first, this);
                     } else {
@@ -145,19 +164,34 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
     for this in waiting_for_input.into_values() {
         groups.entry(this.key).or_default().n_waiting += 1;
     }
-    let calls: HashMap<At, _> = followed.state().in_flight().into_iter().map(|call| (call.at, call)).collect();
+    let calls: HashMap<At, _> = {
+        let states = followed.states.iter();
+        states.flat_map(|(_, state)| state.in_flight()).map(|call| (call.at, call)).collect()
+    };
     for (at, this) in open {
+        // Over HTTP a client takes a call back by going away.
+        let exchange = match this.exchange {
+            Some(number) => found.store.exchange(found.session.id, number)?,
+            None => None,
+        };
+        let left = exchange.is_some_and(|exchange| exchange.end == Some(HttpEnd::ByClient));
         let call = calls.get(&at);
+        let is_subscription = this.key.0 == SUBSCRIPTION;
         let group = groups.entry(this.key).or_default();
-        if call.is_some_and(|call| call.cancelled.is_some()) {
+        if !is_subscription && (left || call.is_some_and(|call| call.cancelled.is_some())) {
             group.n_cancelled += 1;
-        } else if !followed.over {
+        } else if !followed.over && !left {
             group.n_in_flight += 1;
-        } else if call.is_none_or(|call| &*call.method != SUBSCRIPTION) {
+        } else if !is_subscription {
             group.n_unanswered += 1;
         }
     }
     Ok(())
+}
+
+/// How long the first byte of an answer took, from when the request was complete.
+fn first_byte_ns(exchange: &Exchange) -> Option<u64> {
+    Some(exchange.response_at_ns?.saturating_sub(exchange.request_end_at_ns?))
 }
 
 /// What a call is counted under.
@@ -169,25 +203,28 @@ fn key(row: &MessageRow, by: GroupBy) -> (String, String) {
     (row.method.as_deref().unwrap_or_default().to_owned(), target)
 }
 
-/// How long a frame is, and the members of its batch.
+/// How long a frame is, and the members of its batch. What is known without a frame has no length.
 struct Lengths<'a> {
-    frame: &'a Frame,
+    frame: Option<&'a Frame>,
     /// Looked for when one is asked for.
     members: Option<Vec<u64>>,
 }
 
 impl<'a> Lengths<'a> {
-    fn of(frame: &'a Frame) -> Self {
+    fn of(frame: Option<&'a Frame>) -> Self {
         Self { frame, members: None }
     }
 
     /// Bytes of a message in the frame.
     fn length(&mut self, at: At) -> u64 {
+        let Some(frame) = self.frame else {
+            return 0;
+        };
         let Some(index) = at.index_in_batch() else {
-            return self.frame.bytes.len() as u64;
+            return frame.bytes.len() as u64;
         };
         let members = self.members.get_or_insert_with(|| {
-            Node::new(&self.frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()
+            Node::new(&frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()
         });
         members.get(index).copied().unwrap_or(0)
     }
@@ -346,6 +383,7 @@ fn as_json((method, target): &(String, String), group: &Group) -> serde_json::Va
         "p99_ns": at(99),
         "max_ns": at(100),
         "first_progress_p50_ns": percentile(&group.first_progress_ns, 50),
+        "first_byte_p50_ns": percentile(&group.first_byte_ns, 50),
         "request_bytes": group.request_bytes,
         "answer_bytes": group.answer_bytes,
         "slowest": group.slowest.as_ref().map(|(_, place)| place),

@@ -15,6 +15,13 @@ use crate::text::shown;
 
 pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Failure> {
     let found = wanted.session.resolve(global)?;
+    if let Some(number) = found.conversation {
+        return Err(Failure::new(format!(
+            "cannot export {} alone: a recording is exported as one",
+            found.inside(number)
+        ))
+        .hint(format!("leave out the number behind the slash: `mcp-tap export {}`", found.name())));
+    }
     let range = found.part.range();
     let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
     let n_frames = match file {

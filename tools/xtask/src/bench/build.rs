@@ -60,7 +60,13 @@ impl Programs {
 pub(super) fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, BenchError> {
     let program = "cargo build --release";
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // What cargo tells us about ourselves is not for another cargo: build scripts that ask for it would run again, and
+    // half of all packages be built again, each time after a build that was not started by us.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_about_ourselves)) {
+        command.env_remove(name);
+    }
+    let output = command
         .args(["build", "--release", "--message-format", "json-render-diagnostics"])
         .args(packages.iter().flat_map(|package| ["--package", package]))
         .current_dir(workspace_root())
@@ -71,6 +77,12 @@ pub(super) fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, Bench
         true => Ok(executables(&String::from_utf8_lossy(&output.stdout))),
         false => Err(BenchError::Failed { program: program.to_owned() }),
     }
+}
+
+/// Whether this variable is one that `cargo run` sets for the program that it runs.
+fn is_about_ourselves(variable: &str) -> bool {
+    let beginnings = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
+    beginnings.iter().any(|beginning| variable.starts_with(beginning))
 }
 
 /// Reads cargo's messages, one JSON object a line.
@@ -87,6 +99,19 @@ fn executables(messages: &str) -> HashMap<String, PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cargo_says_of_this_program_is_not_passed_on() {
+        for (variable, expected) in [
+            ("CARGO_PKG_NAME", true),
+            ("CARGO_MANIFEST_DIR", true),
+            ("CARGO_TARGET_DIR", false),
+            ("CARGO_HOME", false),
+            ("CARGO_BUILD_JOBS", false),
+        ] {
+            assert_eq!(is_about_ourselves(variable), expected, "{variable}");
+        }
+    }
 
     #[test]
     fn only_messages_about_executables_count() {

@@ -1,7 +1,7 @@
-//! A real client, on the Rust SDK: client SCRIPT.json URL
+//! A real client, on the Rust SDK.
 //!
-//! SCRIPT and what is printed are as in ../../node/client.mjs; of the methods it knows two, and it answers nothing.
-//! {"mode": "legacy" | "modern"} says how it opens.
+//! `client SCRIPT.json URL`: SCRIPT and what is printed are as in ../../node/client.mjs; of the methods it knows two, and it
+//! answers nothing. {"mode": "legacy" | "modern"} says how it opens.
 
 use anyhow::{Context, Result, bail};
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
@@ -34,8 +34,8 @@ async fn main() -> Result<()> {
             return Ok(());
         }
     };
-    let peer = client.peer_info();
-    println!("{}", json!({"peer": format!("{peer:?}")}));
+    let server = client.peer_info().and_then(|peer| peer.server_info.clone());
+    println!("{}", json!({"server": server}));
     for step in script["steps"].as_array().context("no steps")? {
         let line = match step[0].as_str() {
             Some("tools/list") => match client.list_all_tools().await {

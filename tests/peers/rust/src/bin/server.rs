@@ -1,4 +1,4 @@
-//! A small server on the Rust SDK, Streamable HTTP in both eras, on a port that the system chooses
+//! A small server on the Rust SDK, Streamable HTTP in both eras, on a port that the system chooses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,11 @@ impl Server {
     }
 
     #[tool(description = "Tell of progress n times")]
-    async fn progress(&self, Parameters(Progress { n }): Parameters<Progress>, context: RequestContext<RoleServer>) -> String {
+    async fn progress(
+        &self,
+        Parameters(Progress { n }): Parameters<Progress>,
+        context: RequestContext<RoleServer>,
+    ) -> String {
         for step in 1..=n {
             if let Some(token) = context.meta.get_progress_token() {
                 let told = ProgressNotificationParam::new(token, f64::from(step)).with_total(f64::from(n));

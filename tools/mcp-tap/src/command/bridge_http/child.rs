@@ -26,6 +26,9 @@ const READ_BYTES: usize = 64 * 1024;
 /// Lines and posts that may wait for the loop.
 const WAITING: usize = 64;
 
+/// What one line of a server's may have, bytes.
+const LINE_LIMIT_BYTES: usize = 512 * 1024 * 1024;
+
 /// What may wait for a server that does not read, bytes. Beyond it clients have to wait.
 const STDIN_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
@@ -179,8 +182,15 @@ impl Starter {
 async fn read_lines(mut stdout: Receiver, lines: mpsc::Sender<Bytes>) {
     let mut splitter = LineSplitter::default();
     let mut buffer = vec![0; READ_BYTES];
+    let mut n_open_bytes = 0;
     while let Ok(n_bytes @ 1..) = stdout.read(&mut buffer).await {
-        splitter.push(Bytes::copy_from_slice(buffer.get(..n_bytes).unwrap_or_default()));
+        let chunk = buffer.get(..n_bytes).unwrap_or_default();
+        n_open_bytes = chunk.iter().rposition(|byte| *byte == b'\n').map_or(n_open_bytes + n_bytes, |at| n_bytes - at);
+        if LINE_LIMIT_BYTES < n_open_bytes {
+            say("the server wrote a line that is too long, and is not read any more");
+            return;
+        }
+        splitter.push(Bytes::copy_from_slice(chunk));
         while let Some(line) = splitter.next_line() {
             // When nobody wants them any more they are still read, so that the server can end.
             let _ = lines.send(line).await;
@@ -230,15 +240,18 @@ impl Running {
             tokio::select! {
                 line = self.from_server.recv() => match line {
                     Some(line) => self.line(&line),
-                    None => break "the server closed its output".to_owned(),
+                    // Usually it ends with that; how it did is more to tell.
+                    None => match tokio::time::timeout(LAST_LINES, waited.ended()).await {
+                        Ok(why) => return self.over(&why),
+                        Err(_) => break "the server closed its output".to_owned(),
+                    },
                 },
                 Some(exchange) = self.leaving.recv() => self.left(exchange),
                 Some(input) = self.asked.recv(), if is_open => self.input(input),
                 () = self.stdin_changed.notified(), if !is_open => {}
                 why = waited.ended() => {
                     self.last_lines().await;
-                    self.over(&why);
-                    return;
+                    return self.over(&why);
                 }
                 () = self.use_.end.notified() => break "the session was ended".to_owned(),
                 () = tokio::time::sleep(idle_left.unwrap_or_default()), if idle_left.is_some() => {

@@ -57,6 +57,12 @@ enum Done {
     Stream(HeaderMap, EventStream),
 }
 
+impl From<Box<Answer>> for Done {
+    fn from(answer: Box<Answer>) -> Self {
+        Self::Answer(*answer)
+    }
+}
+
 impl From<Answer> for Done {
     fn from(answer: Answer) -> Self {
         Self::Answer(answer)
@@ -97,7 +103,7 @@ impl Handle for Bridge {
 
 impl Bridge {
     /// Gathers a body.
-    async fn read(&self, mut body: RequestBody, record: &Exchange) -> Result<Bytes, Answer> {
+    async fn read(&self, mut body: RequestBody, record: &Exchange) -> Result<Bytes, Box<Answer>> {
         let mut gathered = Vec::new();
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
@@ -106,7 +112,8 @@ impl Bridge {
                     None,
                     PARSE_ERROR,
                     "the body of the request broke off",
-                ));
+                )
+                .into());
             };
             let Some(bytes) = frame.data_ref() else {
                 continue;
@@ -114,7 +121,7 @@ impl Bridge {
             record.request_body(bytes);
             if self.limit_bytes < gathered.len() + bytes.len() {
                 let cause = format!("the body is larger than {} bytes; --body-limit raises that", self.limit_bytes);
-                return Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, INVALID_REQUEST, &cause));
+                return Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, INVALID_REQUEST, &cause).into());
             }
             gathered.extend_from_slice(bytes);
         }
@@ -242,20 +249,20 @@ impl Bridge {
     }
 
     /// The session that a request names.
-    fn session(&self, asked: &request::Parts) -> Result<(String, Child), Answer> {
+    fn session(&self, asked: &request::Parts) -> Result<(String, Child), Box<Answer>> {
         let Some(id) = asked.headers.get(SESSION_ID).and_then(|value| value.to_str().ok()) else {
             let cause = "`Mcp-Session-Id` is missing";
-            return Err(Answer::error(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, cause));
+            return Err(Answer::error(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, cause).into());
         };
         if let Some(version) = asked.headers.get("mcp-protocol-version")
             && version.to_str().ok().and_then(Revision::nearest).is_none()
         {
             let cause = "`MCP-Protocol-Version` is no revision";
-            return Err(Answer::error(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, cause));
+            return Err(Answer::error(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, cause).into());
         }
         match self.sessions.get(id) {
             Some(child) => Ok((id.to_owned(), child)),
-            None => Err(Answer::error(StatusCode::NOT_FOUND, None, INVALID_REQUEST, "there is no such session")),
+            None => Err(Answer::error(StatusCode::NOT_FOUND, None, INVALID_REQUEST, "there is no such session").into()),
         }
     }
 
@@ -338,7 +345,7 @@ impl Bridge {
                 child.end();
                 Answer::empty(StatusCode::OK)
             }
-            Err(answer) => answer,
+            Err(answer) => *answer,
         }
     }
 
@@ -346,8 +353,9 @@ impl Bridge {
     async fn old_stream(&self, record: &Arc<Exchange>) -> Done {
         match self.begin_session(SessionRouter::of_old_stream()).await {
             Ok((id, child)) => {
-                let endpoint = event("endpoint", &format!("{OLD_POST_PATH}?sessionId={id}").into());
-                self.stream(&child, Some(endpoint), record).await
+                let endpoint = format!("{OLD_POST_PATH}?sessionId={id}");
+                self.recording.is_endpoint_at(&endpoint);
+                self.stream(&child, Some(event("endpoint", &endpoint.into())), record).await
             }
             Err((status, cause)) => Answer::error(status, None, INTERNAL_ERROR, &cause).into(),
         }

@@ -52,8 +52,9 @@ impl Remote {
         inputs: &mpsc::Sender<Input>,
     ) -> Result<(Bytes, Arc<Exchange>), String> {
         let (mut head, body) = self.request(request)?.into_parts();
-        if let Some(path) = head.uri.path_and_query().filter(|_| head.uri != self.address) {
-            self.recording.is_mcp_at(path.path());
+        if let Some(target) = head.uri.path_and_query().filter(|_| head.uri != self.address) {
+            // Nothing is sent elsewhere but to the endpoint of HTTP+SSE.
+            self.recording.is_endpoint_at(target.as_str());
         }
         let exchange = self.recording.begin(CONNECTION, &head);
         self.additions.add_to(&mut head.headers);

@@ -1,6 +1,7 @@
 //! Findings for a person: the rules that were broken, the worst first, and the messages that show it.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io::Write;
 
 use tap_session::Severity;
@@ -10,12 +11,31 @@ use super::{Broken, Verdict, Wanted, by};
 use crate::failure::Failure;
 use crate::output::{Output, Style};
 use crate::reference::place;
-use crate::text::{counted, shown, wrapped};
+use crate::text::{counted, shown, thousands, wrapped};
+
+/// So many sessions of a recording have a line though nothing was found in them.
+const CLEAN: u64 = 5;
 
 pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>, limit: usize) -> Result<(), Failure> {
     let mut n_found = [0; 3];
     let mut n_hidden = [0; 3];
-    for verdict in verdicts {
+    // Of the sessions of one recording in which nothing was found, only the first have lines.
+    let mut clean: HashMap<&str, u64> = HashMap::new();
+    for (index, verdict) in verdicts.iter().enumerate() {
+        for (sum, n) in n_hidden.iter_mut().zip(verdict.n_hidden) {
+            *sum += n;
+        }
+        let is_last = verdicts.get(index + 1).is_none_or(|next| next.session != verdict.session);
+        let n_clean = clean.entry(&verdict.session).or_default();
+        if verdict.inside.is_some() && verdict.rules.is_empty() && verdict.incomplete.is_none() {
+            *n_clean += 1;
+            if *n_clean > CLEAN {
+                if is_last {
+                    more(out, verdict, *n_clean)?;
+                }
+                continue;
+            }
+        }
         let facts = format!("{}, {}{}", verdict.spoken, verdict.messages, if verdict.live { ", live" } else { "" });
         writeln!(out, "{}  {}", out.styled(Style::Bold, &verdict.name()), out.styled(Style::Dim, &facts))?;
         if let Some(why) = &verdict.incomplete {
@@ -28,10 +48,10 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>,
             writeln!(out)?;
             rule(out, verdict, broken, limit)?;
         }
-        for (sum, n) in n_hidden.iter_mut().zip(verdict.n_hidden) {
-            *sum += n;
-        }
         writeln!(out)?;
+        if is_last {
+            more(out, verdict, *n_clean)?;
+        }
     }
     let below = Severity::ALL.into_iter().filter(|severity| *severity < wanted.level);
     let hidden = count(n_hidden, below);
@@ -50,6 +70,15 @@ pub(super) fn write(out: &mut Output, verdicts: &[Verdict], wanted: &Wanted<'_>,
     let style = if n_found[Severity::Error as usize] > 0 { Style::Bad } else { Style::Plain };
     writeln!(out, "{}", out.styled(style, &summary))?;
     Ok(())
+}
+
+/// Says of how many sessions of a recording there is no line.
+fn more(out: &mut Output, verdict: &Verdict, n_clean: u64) -> std::io::Result<()> {
+    if n_clean <= CLEAN {
+        return Ok(());
+    }
+    let text = format!("… and {} more of {} with nothing to show", thousands(n_clean - CLEAN), verdict.recording());
+    writeln!(out, "{}\n", out.styled(Style::Dim, &text))
 }
 
 /// `2 errors, 1 warning`, the worst first.
