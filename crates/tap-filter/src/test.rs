@@ -28,6 +28,14 @@ impl Expression {
         }
     }
 
+    pub(crate) fn asks_findings(&self) -> bool {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter().any(Self::asks_findings),
+            Self::Not(inner) => inner.asks_findings(),
+            Self::Test(test) => test.cost() == Cost::Findings,
+        }
+    }
+
     /// Puts what costs least first, so that bodies are looked at only when all else fits. Changes nothing else.
     pub(crate) fn sort(&mut self) {
         match self {

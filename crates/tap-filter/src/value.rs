@@ -7,7 +7,7 @@ use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::FilterError;
-use crate::parse::Context;
+use crate::filter::Context;
 
 /// Units of time, nanoseconds. A longer name that ends in another's comes first.
 const DURATIONS: &[(&str, i128)] = &[

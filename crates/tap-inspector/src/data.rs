@@ -1,5 +1,7 @@
 //! What is shown: sessions, rows, messages, states, as they come from outside.
 
+use std::sync::Arc;
+
 use tap_frame::Direction;
 use tap_session::{At, MessageRow, RowKind, Severity, Status};
 
@@ -57,6 +59,24 @@ pub struct SessionLine {
     pub n_bytes: u64,
     /// Bytes that passed and were not recorded.
     pub lost_bytes: u64,
+    /// Sessions of MCP in a recording over HTTP.
+    pub n_conversations: u64,
+}
+
+/// How good something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither.
+    #[default]
+    Plain,
+    /// Of less interest.
+    Dim,
+    /// As it should be.
+    Good,
+    /// Failed.
+    Bad,
+    /// Waiting, or doubtful.
+    Warning,
 }
 
 /// What a message says, in a few words.
@@ -83,6 +103,12 @@ pub struct Row {
     pub digest: Digested,
     /// Its exchange, where it came over HTTP.
     pub exchange: Option<u64>,
+    /// Its session of MCP, in a recording that can hold many.
+    pub conversation: Option<u64>,
+    /// What became of it, in a few words, and how good that is.
+    pub status: (Tone, String),
+    /// Nothing more will be known of it.
+    pub settled: bool,
 }
 
 impl Row {
@@ -97,12 +123,6 @@ impl Row {
     pub fn is_problem(&self) -> bool {
         matches!(self.row.status, Some(Status::Error | Status::ToolError))
             || matches!(self.row.kind, RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap)
-    }
-
-    /// Whether a request has no answer.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.row.kind == RowKind::Request && self.row.status.is_none()
     }
 
     /// Which way it went.
@@ -137,7 +157,7 @@ pub struct Whole {
     /// Its row.
     pub row: Row,
     /// Its bytes, or the beginning of them where they are very many.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
 }
 
 /// A message that was asked for, with the other half of its call.

@@ -49,6 +49,10 @@ pub enum Effect {
 pub enum Query {
     /// Which sessions there are.
     Sessions,
+    /// To be told when a session grows, until another one is watched.
+    Watch(SessionKey),
+    /// Some rows once more: those of calls that were waiting.
+    Again(SessionKey, Vec<At>),
     /// Some rows of a session.
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
@@ -109,10 +113,12 @@ pub struct RowsAnswer {
 /// An answer.
 #[derive(Debug)]
 pub enum Answer {
-    /// The sessions, live ones first.
-    Sessions(Vec<SessionLine>),
+    /// The sessions, live ones first; `true` when their figures are up to date.
+    Sessions(Vec<SessionLine>, bool),
     /// Rows.
     Rows(RowsAnswer),
+    /// Rows that are there already, as they are now.
+    Again(Vec<Row>),
     /// A message.
     Message(Box<MessageParts>),
     /// A state.

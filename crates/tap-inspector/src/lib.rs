@@ -16,6 +16,7 @@
 //! the help is made too.
 
 mod data;
+mod detail;
 mod effect;
 mod input;
 mod keymap;
@@ -28,7 +29,9 @@ mod tree;
 mod update;
 mod view;
 
-pub use data::{Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Whole};
+pub use data::{
+    Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+};
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};

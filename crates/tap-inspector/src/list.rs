@@ -29,8 +29,10 @@ pub(crate) struct Rows {
     pending: Option<(Ticket, RowsPart)>,
     /// Where the cursor is to be when rows come.
     wanted: Option<At>,
-    /// How far a search came that has found nothing yet.
+    /// How far a search came that goes on.
     pub(crate) searched_to: Option<u64>,
+    /// All up to this message was looked at.
+    pub(crate) through: u64,
 }
 
 impl Rows {
@@ -48,6 +50,10 @@ impl Rows {
 
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
+    }
+
+    pub(crate) fn pending_ticket(&self) -> Option<Ticket> {
+        self.pending.map(|(ticket, _)| ticket)
     }
 
     /// Whether rows are still looked for.
@@ -72,6 +78,11 @@ impl Rows {
         cancelled
     }
 
+    /// Those of which more will be known.
+    pub(crate) fn waiting(&self) -> Vec<At> {
+        self.rows.iter().filter(|row| !row.settled).map(Row::at).collect()
+    }
+
     /// Says where the cursor is to be when rows come.
     pub(crate) fn want(&mut self, at: At) {
         self.wanted = Some(at);
@@ -79,28 +90,36 @@ impl Rows {
 
     /// Puts the cursor on a row that is there. False when it is not.
     pub(crate) fn go_to(&mut self, at: At, height: usize) -> bool {
-        match self.rows.binary_search_by_key(&at, Row::at) {
-            Ok(index) => {
-                self.cursor = index;
-                self.keep_in_sight(height);
-                true
-            }
-            Err(_) => false,
-        }
+        let Some(index) = self.index_of(at) else {
+            return false;
+        };
+        self.wanted = None;
+        self.cursor = index;
+        self.keep_in_sight(height);
+        true
+    }
+
+    /// The index of the row of a message: its own, or that of the call which it answers.
+    fn index_of(&self, at: At) -> Option<usize> {
+        let own = self.rows.binary_search_by_key(&at, Row::at).ok();
+        own.or_else(|| self.rows.iter().position(|row| row.row.pair == Some(at)))
     }
 
     /// Moves the cursor by so many rows.
     pub(crate) fn move_by(&mut self, rows: isize, height: usize) {
         let last = self.rows.len().saturating_sub(1);
         self.cursor = self.cursor.saturating_add_signed(rows).min(last);
+        // Who moves has seen what was looked for, and is not thrown back to it.
+        self.wanted = None;
         if rows < 0 {
             self.follow = false;
         }
         self.keep_in_sight(height);
     }
 
-    fn keep_in_sight(&mut self, height: usize) {
+    pub(crate) fn keep_in_sight(&mut self, height: usize) {
         let height = height.max(1);
+        self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
         self.top = self.top.min(self.cursor);
         if self.top + height <= self.cursor {
             self.top = self.cursor + 1 - height;
@@ -114,7 +133,10 @@ impl Rows {
         if self.pending.is_some() {
             return None;
         }
-        let (first, last) = (self.rows.first()?, self.rows.last()?);
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else {
+            // Nothing fits behind the place where the search began: perhaps something does before it.
+            return (self.at_end && !self.at_begin).then_some(RowsPart::Last);
+        };
         if !self.at_end && self.cursor + MARGIN >= self.rows.len() {
             Some(RowsPart::After(last.at()))
         } else if !self.at_begin && self.cursor < MARGIN {
@@ -137,7 +159,16 @@ impl Rows {
         match self.rows.last() {
             Some(last) if self.follow || self.cursor + MARGIN >= self.rows.len() => Some(RowsPart::After(last.at())),
             Some(_) => None,
-            None => Some(RowsPart::From(1)),
+            None => Some(RowsPart::From(self.through.saturating_add(1))),
+        }
+    }
+
+    /// A question could not be answered: nothing is asked for again until something changes.
+    pub(crate) fn failed(&mut self, ticket: Ticket) {
+        if self.pending.is_some_and(|(pending, _)| pending == ticket) {
+            self.pending = None;
+            (self.at_begin, self.at_end) = (true, true);
+            self.searched_to = None;
         }
     }
 
@@ -153,23 +184,23 @@ impl Rows {
             self.pending = None;
         }
         self.searched_to = answer.searched_to.filter(|_| !answer.complete);
-        let n_new = answer.rows.len();
+        if answer.complete && answer.at_end {
+            self.through = self.through.max(answer.last_seq);
+        }
         match part {
             RowsPart::Before(_) => {
                 self.at_begin = answer.complete && answer.at_begin;
-                self.rows.splice(..0, answer.rows);
-                self.cursor += n_new;
-                self.top += n_new;
+                self.put_before(answer.rows);
             }
             RowsPart::After(_) => {
                 self.at_end = answer.complete && answer.at_end;
-                self.rows.extend(answer.rows);
+                self.put_behind(answer.rows);
             }
             RowsPart::From(_) | RowsPart::Last | RowsPart::Around(_) => {
                 let is_first = self.rows.is_empty();
                 self.at_begin |= answer.at_begin;
-                self.at_end = answer.at_end;
-                self.rows.extend(answer.rows);
+                self.at_end = answer.complete && answer.at_end;
+                self.put_behind(answer.rows);
                 if is_first || self.wanted.is_some() {
                     self.cursor = match (self.wanted, part) {
                         (Some(at), _) => self.nearest(at),
@@ -177,11 +208,11 @@ impl Rows {
                         (None, RowsPart::Around(seq)) => self.nearest(At { seq, member: 0 }),
                         (None, _) => 0,
                     };
+                    self.top = self.cursor.saturating_sub(height / 2);
                 }
                 if answer.complete {
                     self.wanted = None;
                 }
-                self.top = self.cursor.saturating_sub(height / 2);
             }
         }
         if self.follow && self.at_end {
@@ -192,22 +223,41 @@ impl Rows {
         true
     }
 
-    /// The index of the row that is there of this message, or the nearest one before it.
-    fn nearest(&self, at: At) -> usize {
-        match self.rows.binary_search_by_key(&at, Row::at) {
-            Ok(index) => index,
-            Err(index) => index.saturating_sub(1),
+    /// Puts rows behind all that are there. What is not behind them is there already.
+    fn put_behind(&mut self, rows: Vec<Row>) {
+        for row in rows {
+            if self.rows.last().is_none_or(|last| last.at() < row.at()) {
+                self.rows.push(row);
+            }
         }
     }
 
+    fn put_before(&mut self, mut rows: Vec<Row>) {
+        if let Some(first) = self.rows.first() {
+            rows.retain(|row| row.at() < first.at());
+        }
+        let n_new = rows.len();
+        self.rows.splice(..0, rows);
+        if self.rows.len() > n_new {
+            self.cursor += n_new;
+            self.top += n_new;
+        }
+    }
+
+    /// The index of the row of this message, or the nearest one before it.
+    fn nearest(&self, at: At) -> usize {
+        self.index_of(at).unwrap_or_else(|| self.rows.partition_point(|row| row.at() < at).saturating_sub(1))
+    }
+
     fn prune(&mut self) {
+        self.cursor = self.cursor.min(self.rows.len().saturating_sub(1));
         let surplus = self.rows.len().saturating_sub(KEPT);
         if surplus == 0 {
             return;
         }
         if self.cursor >= self.rows.len() / 2 {
             self.rows.drain(..surplus);
-            self.cursor -= surplus;
+            self.cursor = self.cursor.saturating_sub(surplus);
             self.top = self.top.saturating_sub(surplus);
             self.at_begin = false;
         } else {
@@ -216,14 +266,27 @@ impl Rows {
         }
     }
 
-    /// An answer changed rows that are there: those of the same messages are replaced.
-    pub(crate) fn refresh(&mut self, rows: Vec<Row>) {
+    /// Rows as they are now, in any order: those that are there are replaced, and those that lie between them put in.
+    pub(crate) fn refresh(&mut self, rows: Vec<Row>, height: usize) {
         for row in rows {
-            if let Ok(index) = self.rows.binary_search_by_key(&row.at(), Row::at)
-                && let Some(old) = self.rows.get_mut(index)
-            {
-                *old = row;
+            match self.rows.binary_search_by_key(&row.at(), Row::at) {
+                Ok(index) => {
+                    if let Some(old) = self.rows.get_mut(index) {
+                        *old = row;
+                    }
+                }
+                Err(index) if (0 < index || self.at_begin) && (index < self.rows.len() || self.at_end) => {
+                    self.rows.insert(index, row);
+                    // The cursor stays on its row.
+                    if index <= self.cursor && self.rows.len() > 1 {
+                        self.cursor += 1;
+                        self.top += 1;
+                    }
+                }
+                Err(_) => {}
             }
         }
+        self.prune();
+        self.keep_in_sight(height);
     }
 }

@@ -1,12 +1,13 @@
 //! The model: all that the inspector knows, and which questions are open.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
-use crate::data::{FindingLine, MessageParts, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
@@ -71,6 +72,8 @@ pub(crate) struct Sessions {
     /// Only those that hold this text are shown.
     pub(crate) filter: String,
     pub(crate) ticket: Option<Ticket>,
+    /// When they were asked for last, nanoseconds since the Unix epoch.
+    pub(crate) asked_unix_ns: u64,
 }
 
 impl Sessions {
@@ -97,6 +100,15 @@ pub(crate) enum Pane {
     Detail,
 }
 
+/// A question about something that the cursor is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked<T> {
+    /// About what. It stays when there is no answer, so that it is not asked for without end.
+    pub(crate) of: T,
+    /// Which question; `None` once it was answered.
+    pub(crate) ticket: Option<Ticket>,
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -109,9 +121,11 @@ pub(crate) struct Open {
     pub(crate) pane: Pane,
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
-    pub(crate) detail_ticket: Option<Ticket>,
+    pub(crate) detail_asked: Option<Asked<At>>,
+    /// JSON inside strings is opened up.
+    pub(crate) opens_strings: bool,
     pub(crate) state: Option<StatedFacts>,
-    pub(crate) state_ticket: Option<Ticket>,
+    pub(crate) state_asked: Option<Asked<u64>>,
     pub(crate) state_scroll: usize,
     pub(crate) findings: Findings,
     /// Where the cursor jumped from, and how far back among them it is.
@@ -120,6 +134,10 @@ pub(crate) struct Open {
     pub(crate) marks: BTreeSet<At>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
+    /// A question about rows of calls that were waiting.
+    pub(crate) again: Option<Ticket>,
+    /// To be told when it grows.
+    pub(crate) watch: Ticket,
 }
 
 /// A search for the next of something.
@@ -143,8 +161,15 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    pub(crate) fn worst(&self, at: At) -> Option<Severity> {
-        self.by_message.get(&at)?.iter().map(|finding| finding.severity).max()
+    /// Those of a row: of a call, those of its answer too.
+    pub(crate) fn of_row<'a>(&'a self, row: &Row, calls: bool) -> impl Iterator<Item = &'a FindingLine> {
+        let answer = row.row.pair.filter(|pair| calls && *pair != row.at());
+        let places = [Some(row.at()), answer].into_iter().flatten();
+        places.filter_map(|at| self.by_message.get(&at)).flatten()
+    }
+
+    pub(crate) fn worst(&self, row: &Row, calls: bool) -> Option<Severity> {
+        self.of_row(row, calls).map(|finding| finding.severity).max()
     }
 
     /// All of them, in the order of messages.
@@ -159,6 +184,8 @@ pub(crate) enum Form {
     Pretty,
     Raw,
     Hex,
+    /// Head and times of its HTTP exchange.
+    Http,
 }
 
 /// A message that is open.
@@ -171,8 +198,10 @@ pub(crate) struct Detail {
     /// The line with the cursor, and the one at the top.
     pub(crate) cursor: usize,
     pub(crate) top: usize,
-    /// Columns that are scrolled away on the left.
-    pub(crate) left: usize,
+    /// For the raw form: to how many columns it was broken, and into which ranges of its bytes.
+    pub(crate) raw: (usize, Vec<Range<usize>>),
+    /// It has changed since.
+    pub(crate) stale: bool,
 }
 
 /// What lies over a view.
@@ -238,7 +267,9 @@ impl Inspector {
 
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
-        usize::from(self.size.1).saturating_sub(6).max(1)
+        let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        // The head, the columns with their line, and the note.
+        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {

@@ -1,10 +1,12 @@
 //! Update: what happened becomes a changed model, and what is to be done outside.
 
+mod actions;
+mod navigate;
 mod session;
 mod typing;
 
 use crate::data::SessionKey;
-use crate::effect::{Answer, Effect, Query};
+use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
 use crate::model::{Inspector, Overlay, Pane, View};
@@ -12,6 +14,9 @@ use crate::prompt::Prompt;
 
 /// Rows that the wheel moves by.
 const WHEEL: isize = 3;
+
+/// How often the list of sessions is looked at anew while it is on the screen, nanoseconds.
+const RELOAD_NS: u64 = 2_000_000_000;
 
 impl Inspector {
     /// What is to be done before anything happens. A session that is named is opened as soon as it is known.
@@ -35,22 +40,55 @@ impl Inspector {
             Input::Tick(now_unix_ns) => {
                 self.now_unix_ns = now_unix_ns;
                 self.note = self.note.take().filter(|note| now_unix_ns < note.until_unix_ns);
+                let due = self.sessions.asked_unix_ns.saturating_add(RELOAD_NS) <= now_unix_ns;
+                if self.view == View::Sessions && self.sessions.ticket.is_none() && due {
+                    self.ask_sessions(&mut effects);
+                }
             }
             Input::Answer(ticket, answer) => self.answer(ticket, answer, &mut effects),
-            Input::Failed(_, why) => self.say(why, true),
+            Input::Failed(ticket, why) => {
+                if let Some(ticket) = ticket {
+                    self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
+                    self.session_failed(ticket);
+                }
+                self.say(why, true);
+            }
             Input::Done(what) => self.say(what, false),
         }
         self.fetch(&mut effects);
+        self.fit();
         effects
     }
 
-    fn answer(&mut self, ticket: crate::effect::Ticket, answer: Answer, effects: &mut Vec<Effect>) {
+    /// Puts every cursor where there is something, and every top where its cursor is seen.
+    fn fit(&mut self) {
+        self.keep_session_in_sight();
+        let (height, columns) = (self.list_height(), self.size.0);
+        let two = columns >= crate::view::TWO_PANES;
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let list = if two && !open.zoomed { crate::view::list_width(columns, self.split) + 1 } else { 0 };
+        open.rows.keep_in_sight(height);
+        if let Some(detail) = &mut open.detail {
+            detail.fit(usize::from(columns.saturating_sub(list)), height);
+        }
+        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
+        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        let n_findings = open.findings.all().count();
+        let height = height.saturating_sub(crate::view::ADVICE).max(1);
+        let findings = &mut open.findings;
+        findings.cursor = findings.cursor.min(n_findings.saturating_sub(1));
+        findings.top = findings.top.min(findings.cursor).max((findings.cursor + 1).saturating_sub(height));
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Answer, effects: &mut Vec<Effect>) {
         match answer {
-            Answer::Sessions(lines) if self.sessions.ticket == Some(ticket) => {
+            Answer::Sessions(lines, complete) if self.sessions.ticket == Some(ticket) => {
                 let key = self.sessions.shown().get(self.sessions.cursor).map(|line| line.key);
                 self.sessions.lines = lines;
                 self.sessions.loaded = true;
-                self.sessions.ticket = None;
+                self.sessions.ticket = self.sessions.ticket.filter(|_| !complete);
                 let shown = self.sessions.shown();
                 let place = key.and_then(|key| shown.iter().position(|line| line.key == key));
                 self.sessions.cursor = place.unwrap_or(0).min(shown.len().saturating_sub(1));
@@ -59,14 +97,15 @@ impl Inspector {
                 {
                     open.session = line.clone();
                 }
-                if let Some(key) = self.opens.take()
+                if let Some(key) = self.opens
                     && let Some(line) = self.sessions.lines.iter().find(|line| line.key == key).cloned()
                 {
+                    self.opens = None;
                     self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
                     self.open_session_line(line, effects);
                 }
             }
-            Answer::Sessions(_) => {}
+            Answer::Sessions(..) => {}
             other => self.session_answer(ticket, other, effects),
         }
     }
@@ -158,14 +197,8 @@ impl Inspector {
             (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
-                if self.size.0 < crate::view::TWO_PANES {
-                    open.detail = None;
-                }
             }
-            (View::Timeline, Some(open)) if open.detail.is_some() => {
-                open.detail = None;
-                open.detail_ticket = None;
-            }
+            (View::Timeline, Some(open)) if open.zoomed => open.zoomed = false,
             (View::Timeline, Some(open)) if open.filter.is_some() => self.set_filter("", effects),
             (View::Timeline, Some(_)) => {
                 self.view = View::Sessions;
@@ -180,12 +213,15 @@ impl Inspector {
         if let Some(old) = self.sessions.ticket.replace(ticket) {
             effects.push(Effect::Cancel(old));
         }
+        self.sessions.asked_unix_ns = self.now_unix_ns;
         effects.push(Effect::Ask(ticket, Query::Sessions));
     }
 
     pub(crate) fn keep_session_in_sight(&mut self) {
         let height = self.list_height();
+        let last = self.sessions.shown().len().saturating_sub(1);
         let sessions = &mut self.sessions;
+        sessions.cursor = sessions.cursor.min(last);
         sessions.top = sessions.top.min(sessions.cursor);
         if sessions.top + height <= sessions.cursor {
             sessions.top = sessions.cursor + 1 - height;

@@ -17,6 +17,17 @@ use crate::text::{fitted, span};
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
 
+/// From this height on there is a line of keys.
+pub(crate) const KEYS_FROM: u16 = 10;
+
+/// Rows that tell what to do about a finding.
+pub(crate) const ADVICE: usize = 2;
+
+/// How wide the list is beside a message, on a screen of so many columns.
+pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {
+    u16::try_from(u32::from(columns) * u32::from(percent) / 100).unwrap_or(columns)
+}
+
 /// The row of the screen that the first row of a list is on.
 pub(crate) const LIST_TOP: usize = 4;
 
@@ -24,11 +35,11 @@ impl Inspector {
     /// Draws all of it.
     pub fn view(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
-        if area.width < 20 || area.height < 4 {
+        if area.width < 20 || area.height < 6 {
             frame.render_widget(Paragraph::new("too small"), area);
             return;
         }
-        let keys_height = u16::from(self.shows_keys && area.height >= 10);
+        let keys_height = u16::from(self.shows_keys && area.height >= KEYS_FROM);
         let [head, body, note, keys] = Layout::vertical([
             Constraint::Length(2),
             Constraint::Fill(1),

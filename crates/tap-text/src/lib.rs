@@ -26,7 +26,8 @@ pub fn shown(text: &str, lines: bool) -> String {
 }
 
 /// Whether a character acts on the terminal, or cannot be seen, or changes how its neighbours are seen.
-fn is_hidden(character: char) -> bool {
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

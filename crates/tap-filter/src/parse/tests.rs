@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use tap_jsonrpc::Node;
 
 use super::*;
-use crate::subject::Found;
+use crate::subject::{Found, Subject};
+use crate::{Cost, Filter};
 
 /// A made-up message: fields as text, and JSON.
 #[derive(Default)]

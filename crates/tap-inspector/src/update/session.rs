@@ -3,18 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tap_session::{At, RowKind, Severity};
-
-use crate::data::SessionLine;
+use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Detail, Findings, Form, Inspector, Open, Overlay, Pane, View};
-use crate::prompt::Prompt;
-use crate::tree::Tree;
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
 
-/// How many jumps are remembered.
-const JUMPS: usize = 100;
+/// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
+/// answers.
+const LOOK_BACK: u64 = 1_000;
 
 impl Inspector {
     pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
@@ -29,12 +26,15 @@ impl Inspector {
         if self.open.as_ref().is_some_and(|open| open.session.key == session.key) {
             return;
         }
-        if let Some(ticket) = self.open.take().and_then(|open| open.findings.ticket) {
-            effects.push(Effect::Cancel(ticket));
+        if let Some(old) = self.open.take() {
+            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
         }
-        let live = session.end == crate::data::EndKind::Live;
+        let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
         let key = session.key;
+        let watch = self.ticket();
+        effects.push(Effect::Ask(watch, Query::Watch(key)));
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
@@ -46,21 +46,24 @@ impl Inspector {
             pane: Pane::List,
             zoomed: false,
             detail: None,
-            detail_ticket: None,
+            detail_asked: None,
+            opens_strings: true,
             state: None,
-            state_ticket: None,
+            state_asked: None,
             state_scroll: 0,
             findings,
             jumps: Vec::new(),
             jumps_back: 0,
             marks: BTreeSet::new(),
             seeking: None,
+            again: None,
+            watch,
         });
         self.list_anew(if live { RowsPart::Last } else { RowsPart::From(1) }, effects);
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -79,27 +82,46 @@ impl Inspector {
             open.rows.asked(next, part);
             effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
         }
-        let Some(at) = open.rows.current().map(crate::data::Row::at) else {
+        let Some(at) = open.rows.current().map(Row::at) else {
             return;
         };
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
-        let shown = open.detail.as_ref().map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail || shown.is_some());
+        let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
+        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
         let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
-        if wants_detail && shown != Some(at) && open.detail_ticket.is_none() {
+        if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                open.detail_ticket = Some(ticket);
+                let old = open.detail_asked.replace(Asked { of: at, ticket: Some(ticket) });
+                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
             }
             effects.push(Effect::Ask(ticket, Query::Message(key, at)));
         }
-        if wants_state && self.open.as_ref().is_some_and(|open| open.state_ticket.is_none()) {
+        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
+        {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                open.state_ticket = Some(ticket);
+                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
+                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
             }
             effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
+        }
+    }
+
+    /// A question could not be answered.
+    pub(super) fn session_failed(&mut self, ticket: Ticket) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.rows.failed(ticket);
+        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.again = open.again.filter(|again| *again != ticket);
+        if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
+            asked.ticket = None;
+        }
+        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
+            asked.ticket = None;
         }
     }
 
@@ -111,9 +133,14 @@ impl Inspector {
         match answer {
             Answer::Rows(answer) => {
                 open.last_seq = open.last_seq.max(answer.last_seq);
+                if open.again == Some(ticket) {
+                    open.again = open.again.filter(|_| !answer.complete);
+                    self.take_again(answer.rows);
+                    return;
+                }
                 if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
                     let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
-                    match found.map(crate::data::Row::at) {
+                    match found.map(Row::at) {
                         Some(at) => {
                             open.seeking = None;
                             self.jump(at, effects);
@@ -131,15 +158,17 @@ impl Inspector {
                 }
                 open.rows.take(ticket, answer, height);
             }
-            Answer::Message(parts) if open.detail_ticket == Some(ticket) => {
-                open.detail_ticket = None;
-                let form = open.detail.as_ref().map_or(Form::Pretty, |detail| detail.form);
-                let tree = Tree::new(parts.this.bytes.clone());
-                let other = parts.other.as_ref().map(|other| Tree::new(other.bytes.clone()));
-                open.detail = Some(Detail { parts: *parts, form, tree, other, cursor: 0, top: 0, left: 0 });
+            Answer::Again(rows) if open.again == Some(ticket) => {
+                open.again = None;
+                self.take_again(rows);
             }
-            Answer::State(facts) if open.state_ticket == Some(ticket) => {
-                open.state_ticket = None;
+            Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
+                open.detail_asked = None;
+                let opens_strings = open.opens_strings;
+                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+            }
+            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
+                open.state_asked = None;
                 open.state = Some(facts);
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
@@ -151,8 +180,8 @@ impl Inspector {
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
-                let grew = open.last_seq < last_seq;
-                open.last_seq = last_seq;
+                let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
+                open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
@@ -161,57 +190,57 @@ impl Inspector {
                         effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
                     }
                 }
+                if grew || ended {
+                    self.ask_again(effects);
+                }
+                if ended {
+                    // How it ended is told in the list of sessions.
+                    self.ask_sessions(effects);
+                }
             }
-            Answer::Sessions(_) | Answer::Message(_) | Answer::State(_) | Answer::Findings(..) | Answer::Grown(..) => {}
+            Answer::Sessions(..)
+            | Answer::Again(_)
+            | Answer::Message(_)
+            | Answer::State(_)
+            | Answer::Findings(..)
+            | Answer::Grown(..) => {}
         }
     }
 
-    /// Moves whatever has the cursor.
-    pub(super) fn move_by(&mut self, rows: isize) {
-        let height = self.list_height();
-        if self.view == View::Sessions {
-            let last = self.sessions.shown().len().saturating_sub(1);
-            self.sessions.cursor = self.sessions.cursor.saturating_add_signed(rows).min(last);
-            self.keep_session_in_sight();
-            return;
-        }
+    /// Asks for the rows of calls that were waiting. With a filter they may not have been rows at all.
+    fn ask_again(&mut self, effects: &mut Vec<Effect>) {
+        let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
         };
-        match (self.view, open.pane, &mut open.detail) {
-            (View::State, ..) => {
-                let last = open.state.as_ref().map_or(0, |state| state.facts.len().saturating_sub(1));
-                open.state_scroll = open.state_scroll.saturating_add_signed(rows).min(last);
+        let query = match open.filter {
+            Some(_) => {
+                let from = RowsPart::From(open.rows.through.saturating_sub(LOOK_BACK).max(1));
+                let limit = usize::try_from(2 * LOOK_BACK).unwrap_or(usize::MAX);
+                Query::Rows(RowsQuery { limit, ..rows_query(open, from) })
             }
-            (View::Findings, ..) => {
-                let last = open.findings.all().count().saturating_sub(1);
-                let findings = &mut open.findings;
-                findings.cursor = findings.cursor.saturating_add_signed(rows).min(last);
-                findings.top = findings.top.min(findings.cursor).max((findings.cursor + 1).saturating_sub(height));
+            None => {
+                let waiting = open.rows.waiting();
+                if waiting.is_empty() {
+                    return;
+                }
+                Query::Again(open.session.key, waiting)
             }
-            (_, Pane::Detail, Some(detail)) => {
-                let last = detail.n_lines().saturating_sub(1);
-                detail.cursor = detail.cursor.saturating_add_signed(rows).min(last);
-                detail.top = detail.top.min(detail.cursor).max((detail.cursor + 1).saturating_sub(height));
-            }
-            _ => open.rows.move_by(rows, height),
-        }
+        };
+        effects.extend(open.again.replace(ticket).map(Effect::Cancel));
+        effects.push(Effect::Ask(ticket, query));
     }
 
-    pub(super) fn press_in_session(&mut self, column: u16, row: usize) {
+    fn take_again(&mut self, rows: Vec<Row>) {
         let height = self.list_height();
-        let in_list = self.size.0 < crate::view::TWO_PANES || column < self.size.0 * self.split / 100;
         let Some(open) = &mut self.open else {
             return;
         };
-        open.pane = if in_list { Pane::List } else { Pane::Detail };
-        if in_list {
-            let at = open.rows.visible(height).nth(row).map(|(_, row)| row.at());
-            if let Some(at) = at {
-                open.rows.follow = false;
-                open.rows.go_to(at, height);
-            }
+        if let Some(detail) = &mut open.detail {
+            let shown = &detail.parts.this.row;
+            detail.stale |= rows.iter().any(|row| row.at() == shown.at() && row != shown);
         }
+        open.rows.refresh(rows, height);
     }
 
     pub(super) fn look_at(&mut self, action: Action, effects: &mut Vec<Effect>) {
@@ -237,308 +266,24 @@ impl Inspector {
             return;
         };
         open.filter = filter;
-        let at = open.rows.current().map(crate::data::Row::at);
+        let at = open.rows.current().map(Row::at);
         match at {
             Some(at) => {
                 open.rows.want(at);
-                // A search streams from the beginning, so that its first hits are there at once.
-                let part = if open.filter.is_some() { RowsPart::From(1) } else { RowsPart::Around(at.seq) };
+                // A search begins at the cursor and streams, so that its first hits are there at once; what is before
+                // the cursor comes after.
+                let part = match (open.rows.follow, &open.filter) {
+                    (true, _) => RowsPart::Last,
+                    (false, Some(_)) => RowsPart::From(at.seq),
+                    (false, None) => RowsPart::Around(at.seq),
+                };
                 self.list_anew(part, effects);
             }
             None => self.list_anew(RowsPart::From(1), effects),
         }
     }
-
-    /// Puts the cursor on a message, wherever it is, and remembers where it was.
-    pub(crate) fn jump(&mut self, at: At, effects: &mut Vec<Effect>) {
-        if let Some(open) = &mut self.open
-            && let Some(from) = open.rows.current().map(crate::data::Row::at).filter(|from| *from != at)
-        {
-            let kept = open.jumps.len() - open.jumps_back;
-            open.jumps.truncate(kept);
-            open.jumps.push(from);
-            open.jumps_back = 0;
-            let surplus = open.jumps.len().saturating_sub(JUMPS);
-            open.jumps.drain(..surplus);
-        }
-        self.go_to(at, effects);
-    }
-
-    fn go_to(&mut self, at: At, effects: &mut Vec<Effect>) {
-        let height = self.list_height();
-        let Some(open) = &mut self.open else {
-            return;
-        };
-        open.rows.follow = false;
-        if !open.rows.go_to(at, height) {
-            open.rows.want(at);
-            self.list_anew(RowsPart::Around(at.seq), effects);
-        }
-        if self.view == View::Findings {
-            self.view = View::Timeline;
-        }
-    }
-
-    pub(super) fn act_in_session(&mut self, action: Action, effects: &mut Vec<Effect>) {
-        let height = self.list_height();
-        let view = self.view;
-        let Some(open) = &mut self.open else {
-            return;
-        };
-        match action {
-            Action::First | Action::Last if view == View::Timeline && open.pane == Pane::List => {
-                open.rows.follow = action == Action::Last && open.live;
-                self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
-            }
-            Action::First => self.move_by(isize::MIN / 2),
-            Action::Last => self.move_by(isize::MAX / 2),
-            Action::NextPane | Action::Open | Action::Right if view == View::Timeline && open.pane == Pane::List => {
-                open.pane = Pane::Detail;
-            }
-            Action::NextPane if view == View::Timeline => open.pane = Pane::List,
-            Action::Open if view == View::Findings => {
-                let at = open.findings.all().nth(open.findings.cursor).map(|finding| finding.at);
-                if let Some(at) = at {
-                    self.jump(at, effects);
-                }
-            }
-            Action::Open | Action::Right | Action::Left if view == View::Timeline => {
-                if let Some(detail) = &mut open.detail {
-                    let stays = detail.fold(action);
-                    if !stays {
-                        open.pane = Pane::List;
-                    }
-                }
-            }
-            Action::Zoom => open.zoomed = !open.zoomed,
-            Action::Follow => {
-                open.rows.follow = !open.rows.follow;
-                let follow = open.rows.follow;
-                if follow {
-                    self.list_anew(RowsPart::Last, effects);
-                }
-                self.say(if follow { "follows" } else { "stays here" }, false);
-            }
-            Action::CallsOrFrames => {
-                open.calls = !open.calls;
-                let calls = open.calls;
-                let at = open.rows.current().map(crate::data::Row::at);
-                if let Some(at) = at {
-                    open.rows.want(at);
-                }
-                self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
-                self.say(if calls { "a row a call" } else { "a row a message" }, false);
-            }
-            Action::NextProblem => self.seek(true, effects),
-            Action::PreviousProblem => self.seek(false, effects),
-            Action::OtherHalf => {
-                let pair = open.rows.current().and_then(|row| row.row.pair);
-                match pair {
-                    Some(_) if open.calls => {
-                        // In a list of calls both halves are one row.
-                        open.pane = Pane::Detail;
-                    }
-                    Some(at) => self.jump(at, effects),
-                    None => self.say("it has no other half", false),
-                }
-            }
-            Action::JumpBack => {
-                let at =
-                    open.jumps.len().checked_sub(open.jumps_back + 1).and_then(|index| open.jumps.get(index)).copied();
-                if let Some(at) = at {
-                    open.jumps_back += 1;
-                    self.go_to(at, effects);
-                }
-            }
-            Action::JumpForward => {
-                let back = open.jumps_back.saturating_sub(1);
-                let at = open.jumps.len().checked_sub(back + 1).and_then(|index| open.jumps.get(index)).copied();
-                if let Some(at) = at {
-                    open.jumps_back = back;
-                    self.go_to(at, effects);
-                }
-            }
-            Action::JumpTo => self.overlay = Some(Overlay::Jump(Prompt::default())),
-            Action::Mark => {
-                if let Some(at) = open.rows.current().map(crate::data::Row::at)
-                    && !open.marks.remove(&at)
-                {
-                    open.marks.insert(at);
-                }
-            }
-            Action::NextMark => {
-                let here = open.rows.current().map(crate::data::Row::at);
-                let next = here.and_then(|at| {
-                    open.marks.range((std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded)).next()
-                });
-                let next = next.or(open.marks.first()).copied();
-                match next {
-                    Some(at) => self.jump(at, effects),
-                    None => self.say("no marks; m makes one", false),
-                }
-            }
-            Action::Form => {
-                if let Some(detail) = &mut open.detail {
-                    detail.form = match detail.form {
-                        Form::Pretty => Form::Raw,
-                        Form::Raw => Form::Hex,
-                        Form::Hex => Form::Pretty,
-                    };
-                    detail.cursor = 0;
-                    detail.top = 0;
-                }
-            }
-            Action::CopyReference => {
-                if let Some(row) = open.rows.current() {
-                    let reference = format!("{}:{}", open.session.reference, row.row.at.seq);
-                    effects.push(Effect::Copy(reference));
-                }
-            }
-            Action::CopyMessage | Action::CopyAsCall | Action::WriteFile | Action::Pager | Action::Editor => {
-                let effect = open.detail.as_ref().and_then(|detail| detail.out(action, &open.session.reference));
-                match effect {
-                    Some(effect) => effects.push(effect),
-                    None if action == Action::CopyAsCall => self.say("this is no call of a tool", false),
-                    None => self.say("no message is open", false),
-                }
-            }
-            _ => {}
-        }
-        let _ = height;
-    }
-
-    /// Looks for the next problem: among the findings, and in the list.
-    fn seek(&mut self, forward: bool, effects: &mut Vec<Effect>) {
-        let ticket = self.ticket();
-        let problem = self.read_filter("status:error,tool_error or kind:raw or kind:gap");
-        let Some(open) = &mut self.open else {
-            return;
-        };
-        let Some(here) = open.rows.current().map(crate::data::Row::at) else {
-            return;
-        };
-        // What is on the screen already needs nobody to be asked.
-        let is_problem = |row: &crate::data::Row| {
-            let broken = open.findings.worst(row.at()).is_some_and(|worst| worst == Severity::Error);
-            row.is_problem() || broken
-        };
-        let cursor = open.rows.cursor();
-        let near = if forward {
-            open.rows.rows().iter().skip(cursor + 1).find(|row| is_problem(row))
-        } else {
-            open.rows.rows().iter().take(cursor).rev().find(|row| is_problem(row))
-        };
-        if let Some(at) = near.map(crate::data::Row::at) {
-            return self.jump(at, effects);
-        }
-        let Ok(problem) = problem else {
-            return;
-        };
-        open.seeking = Some(crate::model::Seeking { ticket, forward });
-        let part = if forward { RowsPart::After(here) } else { RowsPart::Before(here) };
-        let query = RowsQuery { filter: Some(Arc::new(problem)), limit: 1, ..rows_query(open, part) };
-        effects.push(Effect::Ask(ticket, Query::Rows(query)));
-    }
 }
 
-fn rows_query(open: &Open, part: RowsPart) -> RowsQuery {
+pub(super) fn rows_query(open: &Open, part: RowsPart) -> RowsQuery {
     RowsQuery { session: open.session.key, calls: open.calls, filter: open.filter.clone(), part, limit: PAGE }
-}
-
-impl Detail {
-    /// How many lines there are in the form that is shown.
-    pub(crate) fn n_lines(&self) -> usize {
-        match self.form {
-            Form::Pretty => self.tree.lines().len() + self.other.as_ref().map_or(0, |other| other.lines().len() + 2),
-            Form::Raw => String::from_utf8_lossy(&self.parts.this.bytes).lines().count(),
-            Form::Hex => self.parts.this.bytes.len().div_ceil(16),
-        }
-    }
-
-    /// Which tree a line is of, and which line of that.
-    fn in_tree(&mut self, line: usize) -> Option<(&mut Tree, usize, usize)> {
-        let n_lines = self.tree.lines().len();
-        if line < n_lines {
-            return Some((&mut self.tree, line, 0));
-        }
-        let begin = n_lines + 2;
-        let other = self.other.as_mut()?;
-        Some((other, line.checked_sub(begin)?, begin))
-    }
-
-    /// Folds, unfolds, goes to the container; false when there is nothing further to the left.
-    fn fold(&mut self, action: Action) -> bool {
-        if self.form != Form::Pretty {
-            match action {
-                Action::Right => self.left += 8,
-                Action::Left if self.left > 0 => self.left = self.left.saturating_sub(8),
-                Action::Left => return false,
-                _ => {}
-            }
-            return true;
-        }
-        let cursor = self.cursor;
-        let Some((tree, line, begin)) = self.in_tree(cursor) else {
-            return action != Action::Left;
-        };
-        let is_open = tree.lines().get(line).is_some_and(|line| matches!(line.content, crate::tree::Content::Open(_)));
-        match action {
-            Action::Left if is_open => {
-                tree.toggle(line);
-            }
-            Action::Left => match tree.parent(line) {
-                Some(parent) => self.cursor = begin + parent,
-                None => return false,
-            },
-            Action::Right if is_open => {}
-            _ => {
-                tree.toggle(line);
-            }
-        }
-        self.top = self.top.min(self.cursor);
-        true
-    }
-
-    fn out(&self, action: Action, reference: &str) -> Option<Effect> {
-        let this = &self.parts.this;
-        let text = || String::from_utf8_lossy(&this.bytes).trim_end().to_owned();
-        let name = format!("{}-{}.json", reference.replace(['/', '.'], "-"), this.row.row.at.seq);
-        Some(match action {
-            Action::CopyMessage => Effect::Copy(text()),
-            Action::CopyAsCall => Effect::Copy(self.as_call()?),
-            Action::WriteFile => Effect::Write { bytes: this.bytes.clone(), name },
-            _ => {
-                let bytes = tap_text::pretty(&text()).into_bytes();
-                Effect::Open { bytes, name, edit: action == Action::Editor }
-            }
-        })
-    }
-
-    /// The call as a command line that makes it again.
-    fn as_call(&self) -> Option<String> {
-        let request = match (this_kind(&self.parts.this), &self.parts.other) {
-            (RowKind::Request, _) => &self.parts.this,
-            (_, Some(other)) => other,
-            _ => return None,
-        };
-        let node = tap_jsonrpc::Node::new(&request.bytes);
-        if !node.get("method")?.is_text("tools/call") {
-            return None;
-        }
-        let name = node.at(&["params", "name"])?.text()?.into_owned();
-        let arguments =
-            node.at(&["params", "arguments"]).map_or("{}".into(), |node| String::from_utf8_lossy(node.bytes()));
-        Some(format!("mcp-tap call {} {}", quoted(&name), quoted(&arguments)))
-    }
-}
-
-fn this_kind(whole: &crate::data::Whole) -> RowKind {
-    whole.row.row.kind
-}
-
-/// A word as a shell takes it literally.
-fn quoted(word: &str) -> String {
-    let plain =
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
-    if plain { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -9,7 +9,7 @@ use tap_text::{duration, size};
 
 use crate::data::Whole;
 use crate::model::{Detail, Form, Inspector, Open, Pane};
-use crate::text::{fitted, span};
+use crate::text::{cell, fitted, span};
 use crate::tree::{Content, Tree, TreeLine};
 
 impl Inspector {
@@ -37,10 +37,20 @@ impl Inspector {
                 }
             }
             Form::Raw => {
-                let text = String::from_utf8_lossy(&detail.parts.this.bytes);
-                for (index, line) in text.lines().enumerate().skip(detail.top).take(height) {
-                    let rest: String = line.chars().skip(detail.left).take(width * 2).collect();
-                    lines.push(numbered(index, Line::from(span(&rest, Style::new()))));
+                let bytes = &detail.parts.this.bytes;
+                for (index, range) in detail.raw.1.iter().enumerate().skip(detail.top).take(height) {
+                    let text = String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default());
+                    lines.push(numbered(index, Line::from(span(&text, Style::new()))));
+                }
+            }
+            Form::Http => {
+                for (index, (name, text)) in detail.parts.exchange.iter().enumerate().skip(detail.top).take(height) {
+                    let line = Line::from(vec![
+                        cell(name, 28.min(width / 2), self.theme.name),
+                        Span::raw(" "),
+                        span(text, Style::new()),
+                    ]);
+                    lines.push(numbered(index, line));
                 }
             }
             Form::Hex => {
@@ -59,6 +69,7 @@ impl Inspector {
             Form::Pretty => "pretty",
             Form::Raw => "raw",
             Form::Hex => "hex",
+            Form::Http => "http",
         };
         let mut spans = vec![span(&format!(" #{} ", this.row.row.at.seq), self.theme.bold), self.about(this)];
         if let Some(latency_ns) = this.row.row.latency_ns {

@@ -6,11 +6,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{RowKind, Severity, Status};
+use tap_session::{RowKind, Severity};
 use tap_text::{duration, size};
 
-use super::TWO_PANES;
-use crate::data::Row;
+use super::{ADVICE, TWO_PANES};
+use crate::data::{Row, Tone};
 use crate::model::{Inspector, Open, Pane};
 use crate::text::{cell, fitted, right, span};
 
@@ -58,7 +58,7 @@ impl Inspector {
         let Some(row) = open.rows.current() else {
             return Line::default();
         };
-        if let Some(finding) = open.findings.by_message.get(&row.at()).and_then(|all| all.first()) {
+        if let Some(finding) = open.findings.of_row(row, open.calls).max_by_key(|finding| finding.severity) {
             return Line::from(vec![
                 span(&format!(" ! {} ", finding.rule), self.theme.warning),
                 span(&format!("{} {}", finding.title, finding.detail), Style::new()),
@@ -71,7 +71,7 @@ impl Inspector {
     pub(super) fn draw_timeline(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
         let two = area.width >= TWO_PANES && !open.zoomed;
         if two {
-            let list = area.width * self.split / 100;
+            let list = super::list_width(area.width, self.split);
             let [left, line, right] =
                 Layout::horizontal([Constraint::Length(list), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
             self.draw_rows(frame, left, open);
@@ -130,13 +130,13 @@ impl Inspector {
     }
 
     fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
-        let worst = open.findings.worst(row.at());
+        let worst = open.findings.worst(row, open.calls);
         let (sign, sign_style) = match worst {
             _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
-            None if row.is_open() => ("…", self.theme.warning),
+            None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
         };
         let number = match row.row.at.member {
@@ -154,14 +154,22 @@ impl Inspector {
             spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
+        let mut room = columns.what;
+        if open.session.n_conversations > 1 {
+            let number = row.conversation.map(|number| format!("/{number}")).unwrap_or_default();
+            let width = (open.session.n_conversations.to_string().len() + 2).min(room);
+            spans.push(cell(&number, width, self.theme.dim));
+            room -= width;
+        }
         let (what, about) = what(row);
         let all = format!("{what}  {about}");
-        let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(columns.what);
+        let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
         spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
-        let rest = columns.what - used;
+        let rest = room - used;
         spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
-        let (status, style) = self.status(row, open.live);
-        spans.push(cell(&status, columns.status + 1, style));
+        let (tone, status) = &row.status;
+        spans.push(cell(status, columns.status, self.tone(*tone)));
+        spans.push(Span::raw(" "));
         let latency = row.row.latency_ns.map(duration).unwrap_or_default();
         spans.push(right(&latency, 8, Style::new()));
         if columns.bar > 0 {
@@ -175,17 +183,13 @@ impl Inspector {
         Line::from(spans)
     }
 
-    fn status(&self, row: &Row, live: bool) -> (String, Style) {
-        let code = || row.row.error_code.clone().unwrap_or_default();
-        match (row.row.kind, row.row.status) {
-            (_, Some(Status::Ok)) => ("ok".into(), self.theme.good),
-            (_, Some(Status::ToolError)) => ("isError".into(), self.theme.bad),
-            (_, Some(Status::Error)) => (format!("error {}", code()), self.theme.bad),
-            (RowKind::Request, None) if live => ("waiting".into(), self.theme.warning),
-            (RowKind::Request, None) => ("no answer".into(), self.theme.bad),
-            (RowKind::NotJson | RowKind::NotAMessage, None) => (row.row.kind.name().into(), self.theme.bad),
-            (RowKind::Gap, None) => ("not recorded".into(), self.theme.bad),
-            (kind, None) => (kind.name().into(), self.theme.dim),
+    fn tone(&self, tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Dim => self.theme.dim,
+            Tone::Good => self.theme.good,
+            Tone::Bad => self.theme.bad,
+            Tone::Warning => self.theme.warning,
         }
     }
 
@@ -233,8 +237,7 @@ impl Inspector {
             (n, false) => format!(" {} up to message {} …", tap_text::counted(n, "finding"), findings.seq),
         };
         let mut lines = vec![fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()), self.rule(width)];
-        let advice_rows = 2;
-        let height = usize::from(area.height).saturating_sub(lines.len() + advice_rows);
+        let height = usize::from(area.height).saturating_sub(lines.len() + ADVICE);
         for (index, finding) in findings.all().enumerate().skip(findings.top).take(height) {
             let style = if index == findings.cursor { self.theme.cursor } else { Style::new() };
             let severity = match finding.severity {
@@ -254,7 +257,7 @@ impl Inspector {
             lines.push(fitted(Line::from(spans), width, style));
         }
         if let Some(finding) = findings.all().nth(findings.cursor) {
-            while lines.len() < usize::from(area.height).saturating_sub(advice_rows) {
+            while lines.len() < usize::from(area.height).saturating_sub(ADVICE) {
                 lines.push(Line::default());
             }
             lines.push(self.rule(width));

@@ -6,13 +6,15 @@
 mod asked;
 mod depth;
 mod lists;
+mod message;
+mod rows;
 mod terminal;
 
 use std::io::IsTerminal;
 
 use tap_inspector::{Inspector, Theme};
 
-use crate::arguments::{Global, Inspect};
+use crate::arguments::{Global, Inspect, When};
 use crate::failure::Failure;
 
 /// Runs the inspector until it is left.
@@ -21,16 +23,17 @@ pub(crate) fn inspect(global: &Global, inspect: &Inspect) -> Result<u8, Failure>
         return Err(Failure::new("the inspector needs a terminal")
             .hint("`mcp-tap log` and `mcp-tap show` print what it shows; `mcp-tap ls` lists the sessions"));
     }
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let theme = match &inspect.theme {
         Some(name) => Theme::named(name).ok_or_else(|| {
             Failure::new(format!("there is no theme {name}")).hint("terminal, blue-and-orange, plain")
         })?,
-        None if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => Theme::plain(),
+        None if global.color == When::Never || set("NO_COLOR") && global.color == When::Auto => Theme::plain(),
         None => Theme::terminal(),
     };
     let sources = asked::Sources::new(global, inspect)?;
     let offset = jiff::Zoned::now().offset().seconds();
     let size = crossterm::terminal::size()?;
     let inspector = Inspector::new(theme, size, offset);
-    terminal::run(inspector, sources, inspect.session.is_some())
+    terminal::run(inspector, sources)
 }

@@ -4,31 +4,50 @@
 //! with a filter, and what takes following a session. A question that is withdrawn is dropped, also in the middle.
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tap_inspector::{Answer, Input, Query, Ticket};
+use jiff::tz::TimeZone;
+use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
 use tap_store::{SessionId, Store};
 
 use super::{depth, lists};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
-use crate::reference::database;
+use crate::reference::{database, read_text};
+use crate::subject::Findings;
+
+/// How often who waits looks whether that is still worth it.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Where recordings come from.
 pub(super) struct Sources {
     /// The database, or the text recording.
-    pub(super) path: PathBuf,
+    path: PathBuf,
     /// The session to begin with.
     pub(super) first: Option<SessionId>,
     text: bool,
 }
 
+/// Recordings that are open.
+pub(super) struct Opened {
+    pub(super) store: Store,
+    /// Which number the first frame had in the session that a text recording is a part of; 1 where that is not said.
+    pub(super) first_seq: u64,
+    /// Where clocks are read.
+    pub(super) zone: TimeZone,
+}
+
 impl Sources {
     pub(super) fn new(global: &Global, inspect: &Inspect) -> Result<Self, Failure> {
         let Some(reference) = &inspect.session else {
-            return Ok(Self { path: database(global)?, first: None, text: false });
+            let path = database(global)?;
+            // Said before the screen is taken.
+            Store::open(&path)?;
+            return Ok(Self { path, first: None, text: false });
         };
         let found = reference.resolve(global)?;
         Ok(match found.file {
@@ -38,10 +57,61 @@ impl Sources {
     }
 
     /// Opens the recordings once more, for a thread.
-    pub(super) fn open(&self) -> Result<Store, Failure> {
-        match self.text {
-            true => Ok(crate::reference::read_text(&self.path)?.0),
-            false => Ok(Store::open(&self.path)?),
+    fn open(&self) -> Result<Opened, Failure> {
+        let zone = TimeZone::system();
+        if self.text {
+            let (store, imported) = read_text(&self.path)?;
+            return Ok(Opened { store, first_seq: imported.first, zone });
+        }
+        Ok(Opened { store: Store::open(&self.path)?, first_seq: 1, zone })
+    }
+}
+
+/// Which rules were broken, as far as a session was followed: told by one thread, waited for by another.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Judged(Arc<(Mutex<Judgement>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Judgement {
+    key: Option<SessionKey>,
+    /// All that there is was followed.
+    complete: bool,
+    findings: Arc<Findings>,
+}
+
+impl Judged {
+    fn now(&self) -> MutexGuard<'_, Judgement> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another session is followed now.
+    pub(super) fn begin(&self, key: SessionKey) {
+        *self.now() = Judgement { key: Some(key), ..Judgement::default() };
+    }
+
+    /// So much was found in addition; `complete` when that is all for now.
+    pub(super) fn add(&self, found: &[FindingLine], complete: bool) {
+        let mut now = self.now();
+        let findings = Arc::make_mut(&mut now.findings);
+        for finding in found {
+            findings.entry(finding.at).or_default().push((finding.rule, finding.severity));
+        }
+        now.complete = complete;
+        drop(now);
+        self.0.1.notify_all();
+    }
+
+    /// The findings of a session once they are complete; `None` when it is no longer worth waiting.
+    pub(super) fn wait(&self, key: SessionKey, is_over: impl Fn() -> bool) -> Option<Arc<Findings>> {
+        let mut now = self.now();
+        loop {
+            if now.key == Some(key) && now.complete {
+                return Some(now.findings.clone());
+            }
+            if is_over() {
+                return None;
+            }
+            now = self.0.1.wait_timeout(now, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -51,7 +121,7 @@ impl Sources {
 pub(super) struct Withdrawn(Arc<Mutex<HashSet<Ticket>>>);
 
 impl Withdrawn {
-    fn set(&self) -> std::sync::MutexGuard<'_, HashSet<Ticket>> {
+    fn set(&self) -> MutexGuard<'_, HashSet<Ticket>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,9 +135,14 @@ impl Withdrawn {
 pub(super) struct Answers {
     to: Sender<Input>,
     withdrawn: Withdrawn,
+    pub(super) judged: Judged,
 }
 
 impl Answers {
+    pub(super) fn new(to: Sender<Input>, withdrawn: Withdrawn) -> Self {
+        Self { to, withdrawn, judged: Judged::default() }
+    }
+
     /// Gives an answer; `false` when nobody waits for it any more.
     pub(super) fn give(&self, ticket: Ticket, answer: Answer) -> bool {
         !self.withdrawn.is(ticket) && self.to.send(Input::Answer(ticket, answer)).is_ok()
@@ -95,13 +170,18 @@ impl Asked {
     pub(super) fn start(sources: Sources, to: Sender<Input>) -> Result<Self, Failure> {
         let sources = Arc::new(sources);
         let withdrawn = Withdrawn::default();
-        let answers = Answers { to, withdrawn: withdrawn.clone() };
-        let start = |name: &str, run: fn(&Store, &Receiver<(Ticket, Query)>, &Answers)| {
+        let answers = Answers::new(to, withdrawn.clone());
+        let start = |name: &'static str, run: fn(&Opened, &Receiver<(Ticket, Query)>, &Answers)| {
             let (asked, questions) = channel();
             let (sources, answers) = (sources.clone(), answers.clone());
-            let body = move || match sources.open() {
-                Ok(store) => run(&store, &questions, &answers),
-                Err(failure) => answers.fail(None, failure.message),
+            let body = move || {
+                let done = catch_unwind(AssertUnwindSafe(|| match sources.open() {
+                    Ok(opened) => run(&opened, &questions, &answers),
+                    Err(failure) => answers.fail(None, failure.message),
+                }));
+                if done.is_err() {
+                    answers.fail(None, format!("a fault in mcp-tap ended the thread for {name}; start it anew"));
+                }
             };
             let started = std::thread::Builder::new().name(name.into()).spawn(body);
             started.map(|_| asked).map_err(|error| Failure::new(format!("cannot start: {error}")))
@@ -117,7 +197,7 @@ impl Asked {
     pub(super) fn ask(&self, ticket: Ticket, query: Query) {
         let thread = match &query {
             Query::Rows(rows) if rows.filter.is_some() => &self.search,
-            Query::Sessions | Query::Rows(_) | Query::Message(..) => &self.quick,
+            Query::Sessions | Query::Watch(_) | Query::Again(..) | Query::Rows(_) | Query::Message(..) => &self.quick,
             Query::State(..) | Query::Findings(_) => &self.deep,
         };
         // A thread that ended has said why.

@@ -3,8 +3,9 @@
 //! A session is followed once, from its beginning, in small steps between which questions about states are answered. Copies of
 //! what was known, kept on the way, make going back as fast as going forward.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tap_inspector::{Answer, Fact, FindingLine, Query, SessionKey, StatedFacts, Ticket};
@@ -12,8 +13,9 @@ use tap_protocol::Side;
 use tap_session::{Finding, Follower, Lens, Meaning, SessionState, Timeline};
 use tap_store::{SessionId, Store, StoreError, Transport};
 
-use super::asked::Answers;
+use super::asked::{Answers, Opened};
 use crate::command::state::facts;
+use crate::following::begins_whole;
 
 /// How long a step takes before questions are looked at.
 const STEP: Duration = Duration::from_millis(30);
@@ -24,7 +26,7 @@ const FRAMES: u64 = 256;
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A session of stdio that is followed.
+/// A session that is followed. One over HTTP was followed to its end when it was opened.
 struct Followed {
     ticket: Ticket,
     key: SessionKey,
@@ -34,105 +36,205 @@ struct Followed {
     /// The number of the next frame.
     next: u64,
     complete: bool,
+    /// What is known only when nothing more will come was told.
+    over: bool,
+}
+
+/// Who follows sessions.
+pub(super) struct Depth<'a> {
+    opened: &'a Opened,
+    answers: &'a Answers,
+    followed: Option<Followed>,
 }
 
 /// Answers until nobody asks any more.
-pub(super) fn answer_all(store: &Store, questions: &Receiver<(Ticket, Query)>, answers: &Answers) {
-    let mut followed: Option<Followed> = None;
+pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>, answers: &Answers) {
+    let mut depth = Depth::new(opened, answers);
     loop {
-        let busy = followed.as_ref().is_some_and(|followed| !followed.complete);
-        let asked = if busy {
-            match questions.try_recv() {
-                Ok(asked) => Some(asked),
-                Err(std::sync::mpsc::TryRecvError::Empty) => None,
-                Err(std::sync::mpsc::TryRecvError::Disconnected) => return,
-            }
-        } else {
-            match questions.recv_timeout(LOOK) {
-                Ok(asked) => Some(asked),
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
-            }
-        };
-        let done = match asked {
-            Some((ticket, _)) if answers.is_withdrawn(ticket) => Ok(()),
-            Some((ticket, Query::Findings(key))) => begin(store, ticket, key, answers).map(|begun| followed = begun),
-            Some((ticket, Query::State(key, seq))) => state(store, followed.as_ref(), key, seq).map(|facts| {
-                answers.give(ticket, Answer::State(facts));
+        let wait = if depth.is_busy() { Duration::ZERO } else { LOOK };
+        match questions.recv_timeout(wait) {
+            Ok((ticket, query)) => depth.answer(ticket, query),
+            Err(RecvTimeoutError::Timeout) => depth.step(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+impl<'a> Depth<'a> {
+    pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
+        Self { opened, answers, followed: None }
+    }
+
+    /// Whether there is more to be followed that is there already.
+    pub(super) fn is_busy(&self) -> bool {
+        self.followed.as_ref().is_some_and(|followed| !followed.complete)
+    }
+
+    /// Answers a question, unless it was withdrawn.
+    pub(super) fn answer(&mut self, ticket: Ticket, query: Query) {
+        let answers = self.answers;
+        if answers.is_withdrawn(ticket) {
+            return;
+        }
+        let done = match query {
+            Query::Findings(key) => self.begin(ticket, key),
+            Query::State(key, seq) => self.state(ticket, key, seq).map(|facts| {
+                if let Some(facts) = facts {
+                    answers.give(ticket, Answer::State(facts));
+                }
             }),
-            Some(_) => Ok(()),
-            None => match &mut followed {
-                Some(followed) => step(store, followed, answers),
-                None => Ok(()),
-            },
+            Query::Sessions | Query::Watch(_) | Query::Again(..) | Query::Rows(_) | Query::Message(..) => Ok(()),
         };
         if let Err(error) = done {
-            answers.fail(None, error.to_string());
-            followed = None;
+            answers.fail(Some(ticket), error.to_string());
         }
     }
-}
 
-/// Begins to follow a session. One over HTTP is followed to its end at once.
-fn begin(store: &Store, ticket: Ticket, key: SessionKey, answers: &Answers) -> Result<Option<Followed>, StoreError> {
-    let id = SessionId(key.0);
-    store.catch_up(id, |_| {})?;
-    if store.transport(id)? == Transport::Http {
-        let mut found = Vec::new();
-        let mut seq = 0;
-        store.read_http(id, |read, _| {
-            seq = read.frame.as_ref().map_or(seq, |frame| frame.frame.seq);
-            found.extend(read.meanings.iter().flat_map(|meaning| &meaning.meaning.findings).map(line));
-            if answers.is_withdrawn(ticket) {
-                Ok::<_, StoreError>(ControlFlow::Break(()))
-            } else {
-                Ok(ControlFlow::Continue(()))
-            }
-        })?;
-        answers.give(ticket, Answer::Findings(found, seq, true));
-        return Ok(None);
+    /// Follows a little further.
+    pub(super) fn step(&mut self) {
+        let (store, answers) = (&self.opened.store, self.answers);
+        if let Some(followed) = &mut self.followed
+            && let Err(error) = followed.step(store, answers)
+        {
+            answers.fail(Some(followed.ticket), error.to_string());
+            self.followed = None;
+        }
     }
-    let follower = Follower::new();
-    Ok(Some(Followed {
-        ticket,
-        key,
-        timeline: Timeline::new(follower.clone()),
-        follower,
-        lens: Lens::default(),
-        next: 1,
-        complete: false,
-    }))
-}
 
-/// Follows a little further.
-fn step(store: &Store, followed: &mut Followed, answers: &Answers) -> Result<(), StoreError> {
-    let id = SessionId(followed.key.0);
-    if followed.complete {
-        // Of a live session there may be more.
+    /// Begins to follow a session.
+    fn begin(&mut self, ticket: Ticket, key: SessionKey) -> Result<(), StoreError> {
+        let (store, answers, id) = (&self.opened.store, self.answers, SessionId(key.0));
+        self.followed = None;
+        answers.judged.begin(key);
         store.catch_up(id, |_| {})?;
-    }
-    let began = Instant::now();
-    let mut found = Vec::new();
-    let mut meaning = Meaning::default();
-    let before = followed.next;
-    followed.complete = true;
-    for frame in store.frames(id, followed.next) {
-        let frame = frame?;
-        meaning.clear();
-        followed.follower.follow(&frame, &mut followed.lens, &mut meaning);
-        followed.timeline.pass(frame.seq, &followed.follower);
-        followed.next = frame.seq + 1;
-        found.extend(meaning.findings.iter().map(line));
-        if frame.seq % FRAMES == 0 && began.elapsed() > STEP {
-            followed.complete = false;
-            break;
+        if store.transport(id)? == Transport::Http {
+            return judge_http(store, ticket, id, answers);
         }
+        let session = store.sessions()?.into_iter().find(|session| session.id == id);
+        let whole = match session {
+            Some(session) => begins_whole(store, &session, self.opened.first_seq)?,
+            None => return Ok(()),
+        };
+        let follower = if whole { Follower::new() } else { Follower::from_the_middle() };
+        self.followed = Some(Followed {
+            ticket,
+            key,
+            timeline: Timeline::new(follower.clone()),
+            follower,
+            lens: Lens::default(),
+            next: 1,
+            complete: false,
+            over: false,
+        });
+        Ok(())
     }
-    if before != followed.next || before == 1 {
-        let complete = followed.complete;
-        answers.give(followed.ticket, Answer::Findings(found, followed.next.saturating_sub(1), complete));
+
+    /// What was true after a message, and what it changed; `None` when that was withdrawn meanwhile.
+    fn state(&self, ticket: Ticket, key: SessionKey, seq: u64) -> Result<Option<StatedFacts>, StoreError> {
+        let (store, id) = (&self.opened.store, SessionId(key.0));
+        let states = match self.followed.as_ref().filter(|followed| followed.key == key) {
+            Some(followed) => {
+                let at = |seq: u64| -> Result<SessionState, StoreError> {
+                    let follower = followed.timeline.follower_at(seq, |first| store.frames(id, first))?;
+                    Ok(follower.state().clone())
+                };
+                let before = if seq > 1 { at(seq - 1)? } else { SessionState::default() };
+                Some((before, at(seq)?))
+            }
+            None => states_over_http(store, id, seq, || self.answers.is_withdrawn(ticket))?,
+        };
+        Ok(states.map(|(before, after)| stated(seq, &before, &after)))
     }
+}
+
+/// Judges a session over HTTP, from its beginning to its end at once.
+fn judge_http(store: &Store, ticket: Ticket, id: SessionId, answers: &Answers) -> Result<(), StoreError> {
+    let mut found = Vec::new();
+    let mut seq = 0;
+    store.read_http(id, |read, _| {
+        seq = read.frame.as_ref().map_or(seq, |frame| frame.frame.seq);
+        found.extend(read.meanings.iter().flat_map(|meaning| &meaning.meaning.findings).map(line));
+        if answers.is_withdrawn(ticket) {
+            Ok::<_, StoreError>(ControlFlow::Break(()))
+        } else {
+            Ok(ControlFlow::Continue(()))
+        }
+    })?;
+    answers.judged.add(&found, true);
+    answers.give(ticket, Answer::Findings(found, seq, true));
     Ok(())
+}
+
+/// What was true in the session of MCP that a message is of, before it and after it. Of none, nothing is.
+///
+/// Read from the beginning each time: sessions over HTTP have no checkpoints yet.
+fn states_over_http(
+    store: &Store,
+    id: SessionId,
+    seq: u64,
+    is_withdrawn: impl Fn() -> bool,
+) -> Result<Option<(SessionState, SessionState)>, StoreError> {
+    let mut known = BTreeMap::new();
+    let (mut states, mut withdrawn) = ((SessionState::default(), SessionState::default()), false);
+    store.read_http(id, |read, reading| {
+        let Some(frame) = &read.frame else {
+            return Ok::<_, StoreError>(ControlFlow::Continue(()));
+        };
+        withdrawn = is_withdrawn();
+        if frame.frame.seq > seq || withdrawn {
+            return Ok(ControlFlow::Break(()));
+        }
+        let number = frame.conversation;
+        let now = number.and_then(|number| reading.session(number)).map(|session| session.state().clone());
+        if let (Some(number), Some(now)) = (number, now) {
+            let before = known.insert(number, now.clone()).unwrap_or_default();
+            if frame.frame.seq == seq {
+                states = (before, now);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((!withdrawn).then_some(states))
+}
+
+impl Followed {
+    fn step(&mut self, store: &Store, answers: &Answers) -> Result<(), StoreError> {
+        if self.over {
+            return Ok(());
+        }
+        let id = SessionId(self.key.0);
+        // Asked first, so that what is written in between is followed before the end is told.
+        let live = store.is_live(id);
+        let began = Instant::now();
+        let mut found = Vec::new();
+        let mut meaning = Meaning::default();
+        let (before, was_complete) = (self.next, self.complete);
+        self.complete = true;
+        for frame in store.frames(id, self.next) {
+            let frame = frame?;
+            meaning.clear();
+            self.follower.follow(&frame, &mut self.lens, &mut meaning);
+            self.timeline.pass(frame.seq, &self.follower);
+            self.next = frame.seq + 1;
+            found.extend(meaning.findings.iter().map(line));
+            if frame.seq % FRAMES == 0 && began.elapsed() > STEP {
+                self.complete = false;
+                break;
+            }
+        }
+        if self.complete && !live {
+            meaning.clear();
+            // What was true at any message stays as it was: only the rules that an end breaks are wanted.
+            self.follower.clone().finish(&mut meaning);
+            found.extend(meaning.findings.iter().map(line));
+            self.over = true;
+        }
+        if before != self.next || was_complete != self.complete || self.over {
+            answers.judged.add(&found, self.complete);
+            answers.give(self.ticket, Answer::Findings(found, self.next.saturating_sub(1), self.complete));
+        }
+        Ok(())
+    }
 }
 
 fn line(finding: &Finding) -> FindingLine {
@@ -150,36 +252,9 @@ fn line(finding: &Finding) -> FindingLine {
     }
 }
 
-/// What was true after a message, and what it changed.
-fn state(store: &Store, followed: Option<&Followed>, key: SessionKey, seq: u64) -> Result<StatedFacts, StoreError> {
-    let id = SessionId(key.0);
-    let at = |seq: u64| -> Result<SessionState, StoreError> {
-        if seq == 0 {
-            return Ok(SessionState::default());
-        }
-        if let Some(followed) = followed.filter(|followed| followed.key == key) {
-            let follower = followed.timeline.follower_at(seq, |first| store.frames(id, first))?;
-            return Ok(follower.state().clone());
-        }
-        let mut state = SessionState::default();
-        store.read_http(id, |read, reading| {
-            let Some(frame) = &read.frame else {
-                return Ok::<_, StoreError>(ControlFlow::Continue(()));
-            };
-            if frame.frame.seq > seq {
-                return Ok(ControlFlow::Break(()));
-            }
-            if let Some(number) = frame.conversation
-                && let Some((_, known)) = reading.states().find(|(this, _)| *this == number)
-            {
-                state = known.clone();
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(state)
-    };
-    let before = facts::of(&at(seq.saturating_sub(1))?);
-    let after = facts::of(&at(seq)?);
+/// What was true, and what is different.
+fn stated(seq: u64, before: &SessionState, after: &SessionState) -> StatedFacts {
+    let (before, after) = (facts::of(before), facts::of(after));
     let facts = after.into_iter().map(|fact| {
         let old = before.iter().find(|old| old.part == fact.part && old.name == fact.name);
         let changed = match old {
@@ -189,5 +264,5 @@ fn state(store: &Store, followed: Option<&Followed>, key: SessionKey, seq: u64) 
         let comma = if fact.text.is_empty() || fact.aside.is_empty() { "" } else { ", " };
         Fact { part: fact.part.into(), name: fact.name, text: format!("{}{comma}{}", fact.text, fact.aside), changed }
     });
-    Ok(StatedFacts { seq, facts: facts.collect() })
+    StatedFacts { seq, facts: facts.collect() }
 }
