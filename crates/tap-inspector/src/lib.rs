@@ -23,6 +23,8 @@ mod keymap;
 mod list;
 mod model;
 mod prompt;
+#[cfg(test)]
+mod tests;
 mod text;
 mod theme;
 mod tree;

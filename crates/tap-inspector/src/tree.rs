@@ -108,7 +108,8 @@ impl Tree {
     fn build(&mut self) {
         let mut builder = Builder { folded: &self.folded, opens_strings: self.opens_strings, lines: Vec::new() };
         // The beginning of a message that is cut off is shown as far as it goes.
-        match progress(&self.bytes) {
+        let progress = progress(&self.bytes);
+        match progress {
             Progress::Complete | Progress::Inside => {
                 let place = Place { base: self.bytes.as_ptr() as usize, add: 0, quote: "" };
                 builder.node(None, Node::new(&self.bytes), 0, place);
@@ -119,6 +120,9 @@ impl Tree {
             Progress::Failed => {
                 builder.text_lines(&String::from_utf8_lossy(&self.bytes), 0, 0);
             }
+        }
+        if progress == Progress::Inside {
+            builder.line(0, None, Content::Cut("not all of it is here".into()), self.bytes.len());
         }
         self.lines = builder.lines;
     }
@@ -294,7 +298,7 @@ mod tests {
         let opened =
             "{\n  text: \"{\n    a: [\n      1\n      \"[\n        2\n      ]\"\n    ]\n  }\"\n  b: \"{no\"\n}\n";
         assert_eq!(drawn(&tree), opened);
-        assert!(tree.toggle(5), "inside it folds too");
+        assert!(tree.toggle(4), "inside it folds too");
         assert_eq!(tree.lines()[4].content, Content::Folded("\"[]\"", 1));
         tree.set_opens_strings(false);
         assert_eq!(drawn(&tree), "{\n  text: \"{\\\"a\\\":[1,\\\"[2]\\\"]}\"\n  b: \"{no\"\n}\n");
@@ -307,7 +311,7 @@ mod tests {
             ("[INFO] started", "[INFO] started\n"),
             ("one\ntwo", "one\ntwo\n"),
             (" ", "nothing\n"),
-            (r#"{"a":1,"b":"#, "{\n  a: 1\n  b: cut off here\n}\n"),
+            (r#"{"a":1,"b":"#, "{\n  a: 1\n}\nnot all of it is here\n"),
         ] {
             assert_eq!(drawn(&Tree::new(text.as_bytes().into(), true)), expected, "{text}");
         }

@@ -9,6 +9,8 @@ mod lists;
 mod message;
 mod rows;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::io::IsTerminal;
 
