@@ -21,7 +21,7 @@ pub(crate) const TWO_PANES: u16 = 100;
 pub(crate) const KEYS_FROM: u16 = 10;
 
 /// Rows that tell what to do about a finding.
-pub(crate) const ADVICE: usize = 2;
+pub(crate) const ADVICE: usize = 4;
 
 /// How wide the list is beside a message, on a screen of so many columns.
 pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {

@@ -40,6 +40,9 @@ pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.into();
     }
+    if width == 0 {
+        return String::new();
+    }
     let mut out = String::new();
     let mut used = 0;
     for grapheme in text.graphemes(true) {

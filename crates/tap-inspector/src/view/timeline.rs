@@ -119,7 +119,9 @@ impl Inspector {
         }
         spans.push(cell("   CALL", columns.what + 3, plain));
         spans.push(cell("STATUS", columns.status + 1, plain));
-        spans.push(right("LATENCY", 8, plain));
+        if columns.latency > 0 {
+            spans.push(right("LATENCY", columns.latency, plain));
+        }
         if columns.bar > 0 {
             spans.push(cell("", columns.bar + 1, plain));
         }
@@ -154,7 +156,8 @@ impl Inspector {
             spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
-        let mut room = columns.what;
+        // The last column of it stays free.
+        let mut room = columns.what.saturating_sub(1);
         if open.session.n_conversations > 1 {
             let number = row.conversation.map(|number| format!("/{number}")).unwrap_or_default();
             let width = (open.session.n_conversations.to_string().len() + 2).min(room);
@@ -167,11 +170,14 @@ impl Inspector {
         spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
         let rest = room - used;
         spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
+        spans.push(Span::raw(" "));
         let (tone, status) = &row.status;
         spans.push(cell(status, columns.status, self.tone(*tone)));
         spans.push(Span::raw(" "));
         let latency = row.row.latency_ns.map(duration).unwrap_or_default();
-        spans.push(right(&latency, 8, Style::new()));
+        if columns.latency > 0 {
+            spans.push(right(&latency, columns.latency, Style::new()));
+        }
         if columns.bar > 0 {
             let bar = row.row.latency_ns.map(|latency_ns| bar(latency_ns, columns.bar)).unwrap_or_default();
             spans.push(Span::raw(" "));
@@ -261,7 +267,13 @@ impl Inspector {
                 lines.push(Line::default());
             }
             lines.push(self.rule(width));
-            lines.push(fitted(Line::from(span(&format!(" {}", finding.advice), Style::new())), width, Style::new()));
+            let advice = tap_text::wrapped(finding.advice, 1, Some(width));
+            lines.extend(
+                advice
+                    .lines()
+                    .take(ADVICE - 1)
+                    .map(|line| fitted(Line::from(span(line, Style::new())), width, Style::new())),
+            );
         }
         frame.render_widget(Paragraph::new(lines), area);
     }
@@ -300,6 +312,7 @@ struct Columns {
     clock: usize,
     what: usize,
     status: usize,
+    latency: usize,
     bar: usize,
     size: usize,
 }
@@ -307,7 +320,7 @@ struct Columns {
 impl Columns {
     fn fitting(width: usize, last_seq: u64) -> Self {
         let number = last_seq.to_string().len().max(4);
-        let mut columns = Self { number, clock: 12, what: 0, status: 12, bar: 8, size: 9 };
+        let mut columns = Self { number, clock: 12, what: 0, status: 12, latency: 8, bar: 8, size: 9 };
         // What is told of a call must have room; what can be told elsewhere goes first.
         const LEAST: usize = 24;
         let needs = |columns: &Self| {
@@ -318,11 +331,11 @@ impl Columns {
                 + 3
                 + columns.status
                 + 1
-                + 8
+                + columns.latency
                 + optional(columns.bar)
                 + columns.size
         };
-        for narrower in [Self::without_bar, Self::without_size, Self::without_clock] {
+        for narrower in [Self::without_bar, Self::without_size, Self::without_clock, Self::without_latency] {
             if width < needs(&columns) + LEAST {
                 narrower(&mut columns);
             }
@@ -337,6 +350,10 @@ impl Columns {
 
     fn without_size(&mut self) {
         self.size = 0;
+    }
+
+    fn without_latency(&mut self) {
+        self.latency = 0;
     }
 
     fn without_clock(&mut self) {
