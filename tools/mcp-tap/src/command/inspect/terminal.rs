@@ -18,6 +18,7 @@ use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use nix::sys::signal::{SigSet, Signal, raise};
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
 use ratatui::{DefaultTerminal, Terminal};
 use tap_inspector::{Effect, Input, Inspector, Key, KeyCode, Mouse, MouseKind};
 
@@ -282,7 +283,7 @@ impl Screen {
                     Some(self.outside(terminal, stop))
                 }
                 Effect::Redraw => {
-                    terminal.clear()?;
+                    draw_anew(terminal)?;
                     None
                 }
                 Effect::Quit => {
@@ -317,10 +318,17 @@ impl Screen {
         self.reader.pause();
         give_back();
         let done = run();
-        let taken = take().and_then(|()| terminal.clear());
+        let taken = take().and_then(|()| draw_anew(terminal));
         self.reader.go_on();
         done.and_then(|done| taken.map(|()| done).map_err(|error| error.to_string()))
     }
+}
+
+/// Has all of the screen drawn the next time. Not by `clear`, which asks the terminal where its cursor is, and fails where
+/// nobody answers.
+fn draw_anew(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
+    let size = terminal.size()?;
+    terminal.resize(Rect::new(0, 0, size.width, size.height))
 }
 
 /// Puts a text into the clipboard, by the terminal's own means, which work over a remote connection too.

@@ -199,7 +199,7 @@ fn a_filter_shows_what_log_shows() {
         ("demo.jsonl", "status:tool_error+or+kind:raw", "6 10"),
         ("demo.jsonl", "tool:fore*+-is:error", "8"),
         ("demo.jsonl", "arg.city:*", "8 10 13 18"),
-        ("demo.jsonl", "is:finding", "6"),
+        ("demo.jsonl", "is:finding", "6 18"),
         ("demo.jsonl", "latency>100ms", "13"),
         ("demo.jsonl", "severity>=error+or+n:1", "1 6"),
         ("broken.jsonl", "is:violation", ""),
