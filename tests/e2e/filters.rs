@@ -92,7 +92,6 @@ fn log_follows_what_fits() {
     let found: Vec<serde_json::Value> =
         lines.take(2).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     assert!(found.iter().all(|row| row["method"] == "wanted/one"), "{found:?}");
-    drop(call);
     drop(stdin);
     assert!(wait_for(&mut tap).success());
     assert!(wait_for(&mut follow).success());

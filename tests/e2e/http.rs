@@ -8,5 +8,6 @@ mod heads;
 mod many;
 mod peer;
 mod secrets;
+mod shared;
 mod streams;
 mod tls;

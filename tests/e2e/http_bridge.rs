@@ -6,6 +6,7 @@
 mod raw;
 mod real;
 mod remote;
+mod use_;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -279,6 +280,9 @@ fn what_is_wrong_about_a_request_is_said() {
         ("POST /mcp", vec![json, both, this, ("Host", "evil.example")], ping, 403, "evil.example"),
         ("POST /mcp", vec![json, both, this, ("Origin", "http://localhost:5000")], ping, 200, ""),
         ("PUT /mcp", vec![], "", 405, ""),
+        // What a browser asks for an image with.
+        ("GET /sse", vec![("Accept", "image/avif,image/webp,*/*;q=0.8")], "", 406, "text/event-stream"),
+        ("GET /sse", vec![], "", 406, "text/event-stream"),
         ("GET /mcp", vec![("Accept", "text/event-stream"), ("MCP-Protocol-Version", "2026-07-28")], "", 405, ""),
         ("GET /mcp", vec![("Accept", "application/json"), this], "", 406, ""),
         ("DELETE /mcp", vec![], "", 400, ""),

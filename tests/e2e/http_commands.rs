@@ -1,15 +1,14 @@
 //! The commands that look, on recordings over HTTP.
 
 mod peers;
-
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+mod untrusted;
+mod while_it_goes_on;
 
 use insta::assert_snapshot;
 use serde_json::Value;
 
 use self::peers::{Answer, Proxy, Request, Server, answer, read_until, stream};
-use crate::support::{Scratch, talk, wait_for, wait_until};
+use crate::support::{Scratch, talk, wait_until};
 
 const JSON: &str = "content-type: application/json\r\n";
 
@@ -37,7 +36,7 @@ fn legacy() -> impl Fn(&Request) -> Answer + Send + Sync {
                     r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"half"}}"#;
                 let result = result(r#"{"content":[{"type":"text","text":"3 hits"}]}"#);
                 let events = format!(
-                    "id: 7\r\nretry: 500\r\n\r\nid: 8\r\ndata: {progress}\r\n\r\n: still there\r\n\r\nid: 9\r\ndata: {result}\r\n\r\n"
+                    "id: 7\r\nretry: 500\r\ndata: \r\n\r\nid: 8\r\ndata: {progress}\r\n\r\n: still there\r\n\r\nid: 9\r\ndata: {result}\r\n\r\n"
                 );
                 Answer::Broken(stream("", &events))
             }
@@ -381,39 +380,6 @@ fn of_many_sessions_the_newest_have_lines() {
 }
 
 #[test]
-fn log_follows_what_comes_over_http() {
-    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
-    let proxy = Proxy::start(&scratch, "search", server.address);
-    proxy.post("", &initialize("editor"), 200);
-    wait_until("the first message is recorded", || {
-        let ls = talk(scratch.tap(["ls", "--json"]), b"");
-        serde_json::from_slice::<Value>(&ls.stdout).is_ok_and(|session| session["messages"] == 2)
-    });
-    let mut follower = scratch.tap(["log", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
-    let mut next = |wanted: &str| {
-        let line = lines.next().unwrap().unwrap();
-        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(wanted), "{wanted}: {line}");
-    };
-    next("initialize ok");
-    proxy.post(&of(1), &call(1, "find"), 200);
-    next("tools/call find ok");
-    proxy.post(&of(1), &call(2, "gone"), 404);
-    next("tools/call gone HTTP 404");
-    proxy.ask("GET", "/mcp", &of(1), "", 405);
-    next("GET /mcp HTTP 405");
-    proxy.post(&of(1), &call(3, "broken"), 200);
-    next("tools/call broken server broke off");
-    let mut open = proxy.begin("GET", "/mcp", &of(2), "");
-    read_until(&mut open, "list_changed");
-    next("GET /mcp HTTP 200, open");
-    drop(open);
-    proxy.stop();
-    assert_eq!(wait_for(&mut follower).code(), Some(0));
-}
-
-#[test]
 fn a_server_that_is_not_there_is_told_with_the_reason() {
     let scratch = Scratch::new();
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -438,33 +404,70 @@ fn a_server_that_is_not_there_is_told_with_the_reason() {
 }
 
 #[test]
-fn nothing_recorded_over_http_acts_on_the_terminal() {
-    let scratch = Scratch::new();
-    let server = Server::start(|request: &Request| {
-        let hostile = "\x1b]0;title\x07\u{9b}2J\u{202e}";
-        match request.verb.as_str() {
-            "POST" => Answer::Broken(stream(
-                "server: \u{9b}2Jx\r\n",
-                &format!("event: {hostile}\nid: {hostile}\ndata: {hostile}\n\n"),
-            )),
-            _ => answer(200, "content-type: text/html\r\n", hostile),
-        }
-    });
+fn what_was_said_outside_of_sessions_is_no_session_without_a_word() {
+    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
     let proxy = Proxy::start(&scratch, "search", server.address);
-    proxy.post("user-agent: \u{9b}2J\r\n", &initialize("\u{9b}2J\\u001b[2J"), 200);
-    proxy.ask("GET", "/mcp", "", "", 200);
+    proxy.ask("GET", "/nothing", "", "", 404);
     proxy.stop();
-    let mut views = vec![vec!["ls".to_owned()], vec!["log".into()], vec!["log".into(), "--frames".into()]];
-    for number in 1..=4 {
-        for form in ["pretty", "http"] {
-            views.push(["show", &format!("last:{number}"), "--form", form].map(String::from).to_vec());
-        }
+    let output = talk(scratch.tap(["check"]), b"");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("search: 2 messages, but no session came of them"), "{stderr}");
+    assert!(stderr.contains("`mcp-tap log -s search --frames`"), "{stderr}");
+}
+
+#[test]
+fn a_call_that_the_server_broke_off_is_in_flight_no_more() {
+    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
+    let proxy = Proxy::start(&scratch, "search", server.address);
+    first_session(&proxy);
+    let told = || {
+        let stats = talk(scratch.tap(["stats", "--json"]), b"");
+        let rows =
+            stats.stdout.split(|byte| *byte == b'\n').filter_map(|row| serde_json::from_slice::<Value>(row).ok());
+        let broken = rows.into_iter().find(|row| row["target"] == "broken");
+        broken.map(|row| (row["in_flight"].as_u64().unwrap(), row["unanswered"].as_u64().unwrap()))
+    };
+    wait_until("the end of the exchange is recorded", || told() == Some((0, 1)));
+    proxy.stop();
+    assert_eq!(told(), Some((0, 1)));
+}
+
+#[test]
+fn a_state_is_of_the_message_that_it_is_said_to_be_of() {
+    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
+    let proxy = Proxy::start(&scratch, "search", server.address);
+    first_session(&proxy);
+    proxy.post("", &initialize("browser"), 200);
+    proxy.post(&of(2), &call(1, "find"), 200);
+    proxy.stop();
+    // In the first session the last that is numbered is the request that ended it, which is no message.
+    let rows = scratch.json(&["log", "-s", "last/1", "--frames", "--json"]);
+    let last = rows.last().unwrap();
+    let state = stdout(&scratch, &["state", "last/1"], 0);
+    let head = state.lines().next().unwrap();
+    assert_eq!(head, format!("search/1 after message {}  DELETE /mcp", last["seq"]), "{last}");
+    let first = stdout(&scratch, &["state", rows[0]["reference"].as_str().unwrap()], 0);
+    assert!(first.starts_with(&format!("search/1 after message {}  initialize\n", rows[0]["seq"])), "{first}");
+    // Time is that of the session, which began with this message.
+    let time = first.lines().find(|line| line.trim_start().starts_with("time ")).unwrap();
+    assert!(time.ends_with(" 0 ns"), "{time}");
+}
+
+#[test]
+fn the_state_of_a_session_is_there_also_after_a_thousand_others() {
+    let (scratch, server) = (Scratch::new(), Server::start(legacy()));
+    let proxy = Proxy::start(&scratch, "search", server.address);
+    for number in 1..=1_003 {
+        proxy.post("", &initialize(&format!("host-{number}")), 200);
     }
-    for view in views {
-        let output = talk(scratch.tap(&view), b"");
-        assert_eq!(output.status.code(), Some(0), "{view:?}: {}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
-        let hidden = text.chars().find(|c| (c.is_control() && *c != '\n' && *c != '\t') || *c == '\u{202e}');
-        assert_eq!(hidden, None, "{view:?}: {text:?}");
+    proxy.stop();
+    for (reference, client, said) in [
+        ("last/1", "host-1 2.1", "search:2"),
+        ("last:1", "host-1 2.1", "search:1"),
+        ("last/1003", "host-1003 2.1", "search:2006"),
+    ] {
+        let state = &scratch.json(&["state", reference, "--json"])[0];
+        assert_eq!((&state["parties"]["client"], &state["reference"]), (&client.into(), &said.into()), "{state}");
     }
 }

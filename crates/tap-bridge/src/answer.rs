@@ -2,7 +2,11 @@
 
 use bytes::Bytes;
 use memchr::memchr2;
+use tap_jsonrpc::Node;
 use tap_protocol::INTERNAL_ERROR;
+
+use crate::message::ID_PATH;
+use crate::splice::splice;
 
 /// A JSON-RPC error with the code of an internal error: none of MCP's says that somebody between the two could not go on.
 ///
@@ -28,6 +32,16 @@ pub fn coded_answer(raw_id: &[u8], code: i64, cause: &str) -> Bytes {
     }
     answer.extend_from_slice(br#""}}"#);
     Bytes::from(answer)
+}
+
+/// An answer with this id in the place of its own, or beside what it says where it has none.
+pub(crate) fn with_id(answer: &[u8], raw_id: &[u8]) -> Bytes {
+    let node = Node::new(answer);
+    if node.get("id").is_some() {
+        return splice(answer, &[(ID_PATH, raw_id)]).into();
+    }
+    let error = node.get("error").map_or(&b"null"[..], Node::bytes);
+    [b"{\"jsonrpc\":\"2.0\",\"id\":", raw_id, b",\"error\":", error, b"}"].concat().into()
 }
 
 /// The message on one line, without a line ending.
@@ -62,6 +76,23 @@ mod tests {
             ("\n", ""),
         ] {
             assert_eq!(one_line(&Bytes::copy_from_slice(message.as_bytes())), expected, "{message:?}");
+        }
+    }
+
+    /// The proxy's own answers are written in the same way (`tap-http`, `answer.rs`).
+    #[test]
+    fn a_cause_is_escaped_as_the_proxy_does_it() {
+        for (cause, expected) in [
+            ("plain", "plain"),
+            ("a \"b\" \\ c", r#"a \"b\" \\ c"#),
+            ("a\r\nb\tc\0d", "a  b c d"),
+            ("\u{7f}\u{85}\u{9f}", "   "),
+            ("é\u{2028}☃\u{1f980}", "é\u{2028}☃\u{1f980}"),
+            ("/", "/"),
+        ] {
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-5,"message":"mcp-tap: {expected}"}}}}"#);
+            assert_eq!(coded_answer(b"null", -5, cause), expected, "{cause:?}");
         }
     }
 

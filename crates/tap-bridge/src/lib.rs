@@ -12,6 +12,7 @@
 
 mod answer;
 mod message;
+mod notice;
 mod remote;
 mod router;
 mod session;
@@ -20,6 +21,7 @@ mod splice;
 
 pub use answer::{coded_answer, error_answer, one_line};
 pub use message::{Incoming, Nature};
+pub use notice::Notice;
 pub use remote::{Action, Head, RemoteServer, Request, Verb};
 pub use router::{Output, WAITING_LIMIT_BYTES};
 pub use session::SessionRouter;

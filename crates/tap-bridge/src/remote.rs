@@ -21,6 +21,7 @@ use tap_session::MirroredHeaders;
 
 use crate::answer::{error_answer, one_line};
 use crate::message::{Incoming, Nature};
+use crate::notice::Notice;
 use exchange::{Exchange, Purpose, Waiting};
 use streams::{Retry, Shape};
 
@@ -91,7 +92,7 @@ pub enum Action {
     /// Write this line to the host. It has its line feed.
     ToHost(Bytes),
     /// Tell the person who looks after this.
-    Tell(String),
+    Tell(Notice),
     /// There is nothing left to do.
     Finished,
 }
@@ -280,8 +281,8 @@ impl RemoteServer {
         self.actions.push_back(Action::ToHost(line.into()));
     }
 
-    fn tell(&mut self, text: String) {
-        self.actions.push_back(Action::Tell(text));
+    fn tell(&mut self, notice: Notice) {
+        self.actions.push_back(Action::Tell(notice));
     }
 
     /// Tells the host that nobody will answer.

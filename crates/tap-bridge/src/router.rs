@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use tap_jsonrpc::{Node, RawId};
 
+use crate::notice::Notice;
+
 /// Bytes of messages that are kept for a stream that nobody has opened yet. The oldest go first.
 pub const WAITING_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -33,7 +35,7 @@ pub enum Output {
         exchange: u64,
     },
     /// Tell the person who looks after this.
-    Tell(String),
+    Tell(Notice),
     /// Nobody will use the server any more.
     End,
 }
@@ -50,4 +52,15 @@ pub(crate) fn to_child(message: &[u8]) -> Output {
 pub(crate) fn same_number(one: &RawId, other: &RawId) -> bool {
     let number = |id: &RawId| Node::new(id.as_bytes()).as_i64();
     number(one).is_some() && number(one) == number(other)
+}
+
+/// Whether two ids read the same, one as text and one as a number.
+pub(crate) fn other_type(one: &RawId, other: &RawId) -> bool {
+    let is_text = |id: &RawId| id.as_bytes().starts_with(b"\"");
+    let inner = |id: &RawId| Node::new(id.as_bytes()).text().map(|text| text.into_owned().into_bytes());
+    match (is_text(one), is_text(other)) {
+        (true, false) => !other.is_null() && inner(one).as_deref() == Some(other.as_bytes()),
+        (false, true) => !one.is_null() && inner(other).as_deref() == Some(one.as_bytes()),
+        _ => false,
+    }
 }

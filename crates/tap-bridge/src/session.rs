@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use tap_jsonrpc::{Kind, RawId};
+use tap_jsonrpc::{Kind, Node, RawId};
 
-use crate::answer::{error_answer, one_line};
+use crate::answer::{error_answer, one_line, with_id};
 use crate::message::{Incoming, Message, Nature};
-use crate::router::{Output, WAITING_LIMIT_BYTES, same_number, to_child};
+use crate::notice::Notice;
+use crate::router::{Output, WAITING_LIMIT_BYTES, other_type, same_number, to_child};
 
 /// Where the messages of a session's server go.
 #[derive(Debug, Default)]
@@ -102,12 +103,15 @@ impl SessionRouter {
         match incoming.nature {
             Nature::Blank => {}
             Nature::NotJson | Nature::NoMessage => {
-                self.outputs.push_back(Output::Tell("a line of the server's is no message, and was dropped".into()));
+                self.outputs.push_back(Output::Tell(Notice::LineNoMessage));
             }
             Nature::Message | Nature::Batch if self.all_on_stream => self.on_stream(bytes),
             Nature::Message | Nature::Batch => match incoming.messages.iter().find(|message| !message.is_answer()) {
-                Some(message) => self.not_an_answer(message, bytes),
-                None => self.answer(&incoming, bytes),
+                // Where there are answers too they say where it goes.
+                Some(message) if !incoming.messages.iter().any(Message::is_answer) => {
+                    self.not_an_answer(message, bytes)
+                }
+                _ => self.answer(&incoming, bytes),
             },
         }
     }
@@ -115,9 +119,12 @@ impl SessionRouter {
     /// The server has ended: nobody else will answer.
     pub fn child_ended(&mut self, why: &str) {
         for (exchange, open) in std::mem::take(&mut self.open) {
-            if let Some(id) = open.waiting.first() {
-                let bytes = error_answer(id.as_bytes(), why);
-                self.outputs.push_back(Output::Last { exchange, bytes, status: 200 });
+            let mut errors = open.waiting.iter().map(|id| error_answer(id.as_bytes(), why)).peekable();
+            while let Some(bytes) = errors.next() {
+                self.outputs.push_back(match errors.peek() {
+                    Some(_) => Output::Message { exchange, bytes },
+                    None => Output::Last { exchange, bytes, status: 200 },
+                });
             }
         }
         if let Some(exchange) = self.stream.take() {
@@ -126,41 +133,74 @@ impl SessionRouter {
     }
 
     fn answer(&mut self, incoming: &Incoming, bytes: Bytes) {
-        let ids: Vec<&RawId> = incoming.messages.iter().filter_map(|message| message.id.as_ref()).collect();
-        let Some(exchange) = ids.iter().find_map(|id| self.asked_in(id)) else {
-            return self
-                .outputs
-                .push_back(Output::Tell("an answer of the server's has no question, and was dropped".into()));
+        let ids =
+            || incoming.messages.iter().filter(|message| message.is_answer()).filter_map(|message| message.id.as_ref());
+        let mut exchanges = ids().filter_map(|id| self.place(id)).map(|(exchange, _)| exchange);
+        if exchanges.next().is_some_and(|first| exchanges.any(|other| other != first)) {
+            // It answers several POSTs at once, each of which is told its own.
+            for member in Node::new(&bytes).elements() {
+                self.child_line(&bytes.slice_ref(member.bytes()));
+            }
+            return;
+        }
+        let mut found = None;
+        for id in ids() {
+            found = self.taken(id).or(found);
+        }
+        let found = found.or_else(|| self.taken_by_place(incoming.only()?));
+        let Some((exchange, asked)) = found else {
+            return self.outputs.push_back(Output::Tell(Notice::NoQuestion));
         };
-        let Some(open) = self.open.get_mut(&exchange) else {
+        let bytes = match incoming.only().map(|only| only.id.as_ref()) {
+            Some(id) if id.is_none_or(|id| *id != asked && !same_number(id, &asked)) => {
+                with_id(&bytes, asked.as_bytes())
+            }
+            _ => bytes,
+        };
+        self.answered(exchange, bytes);
+    }
+
+    /// Something that answers requests of an exchange goes there.
+    fn answered(&mut self, exchange: u64, bytes: Bytes) {
+        let Some(open) = self.open.get(&exchange) else {
             return;
         };
-        for id in ids {
-            let exact = open.waiting.iter().position(|waiting| waiting == id);
-            let index = exact.or_else(|| open.waiting.iter().position(|waiting| same_number(waiting, id)));
-            if let Some(index) = index {
-                open.waiting.remove(index);
-            }
-        }
         let (is_last, gone) = (open.waiting.is_empty(), open.gone);
         if is_last {
             self.open.remove(&exchange);
         }
-        match (gone, is_last) {
-            (true, _) => {
-                self.outputs.push_back(Output::Tell("an answer came when its client had gone, and was dropped".into()));
-            }
-            (false, true) => self.outputs.push_back(Output::Last { exchange, bytes, status: 200 }),
-            (false, false) => self.outputs.push_back(Output::Message { exchange, bytes }),
-        }
+        self.outputs.push_back(match (gone, is_last) {
+            (true, _) => Output::Tell(Notice::ClientGone),
+            (false, true) => Output::Last { exchange, bytes, status: 200 },
+            (false, false) => Output::Message { exchange, bytes },
+        });
     }
 
-    /// The exchange that asked with an id: of several the oldest.
-    fn asked_in(&self, id: &RawId) -> Option<u64> {
-        let asked = |is: &dyn Fn(&RawId) -> bool| {
-            self.open.iter().find(|(_, open)| open.waiting.iter().any(is)).map(|(exchange, _)| *exchange)
-        };
-        asked(&|waiting| waiting == id).or_else(|| asked(&|waiting| same_number(waiting, id)))
+    /// Where a request waits: of several with the id the oldest. Some servers write an id in another way than it was asked
+    /// with.
+    fn place(&self, id: &RawId) -> Option<(u64, usize)> {
+        let ways: [fn(&RawId, &RawId) -> bool; 3] = [|waiting, id| waiting == id, same_number, other_type];
+        ways.iter().find_map(|is_same| {
+            self.open.iter().find_map(|(exchange, open)| {
+                let index = open.waiting.iter().position(|waiting| is_same(waiting, id))?;
+                Some((*exchange, index))
+            })
+        })
+    }
+
+    fn taken(&mut self, id: &RawId) -> Option<(u64, RawId)> {
+        let (exchange, index) = self.place(id)?;
+        Some((exchange, self.open.get_mut(&exchange)?.waiting.remove(index)))
+    }
+
+    /// Takes the one request that there is, for an error of somebody who may not have read its id.
+    fn taken_by_place(&mut self, message: &Message) -> Option<(u64, RawId)> {
+        let is_nameless = message.kind == Kind::Error && message.id.as_ref().is_none_or(RawId::is_null);
+        let mut open = self.open.iter_mut().filter(|_| is_nameless);
+        match (open.next(), open.next()) {
+            (Some((exchange, only)), None) if only.waiting.len() == 1 => Some((*exchange, only.waiting.pop()?)),
+            _ => None,
+        }
     }
 
     /// What belongs to a request goes where that is answered, as far as this can be told; all else where the client listens.
@@ -197,8 +237,7 @@ impl SessionRouter {
                 break;
             };
             self.kept_bytes -= oldest.len();
-            self.outputs
-                .push_back(Output::Tell("a message of the server's was dropped: its client does not listen".into()));
+            self.outputs.push_back(Output::Tell(Notice::NobodyListens));
         }
     }
 }

@@ -13,11 +13,12 @@ use tap_protocol::{
     HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION, meta,
 };
 
-use crate::answer::{coded_answer, error_answer, one_line};
+use crate::answer::{coded_answer, error_answer, one_line, with_id};
 use crate::message::{
     ID_PATH, Incoming, Message, Nature, PROGRESS_TOKEN_OF_REQUEST_PATH, PROGRESS_TOKEN_PATH, REQUEST_ID_PATH,
     SUBSCRIPTION_OF_RESULT_PATH, SUBSCRIPTION_PATH,
 };
+use crate::notice::Notice;
 use crate::router::{Output, to_child};
 use crate::splice::splice;
 
@@ -98,9 +99,7 @@ impl SharedRouter {
             return;
         }
         let Some(message) = incoming.only() else {
-            return self
-                .outputs
-                .push_back(Output::Tell("a line of the server's is no message, and was dropped".into()));
+            return self.outputs.push_back(Output::Tell(Notice::LineNoMessage));
         };
         match message.kind {
             Kind::Result | Kind::Error => self.answer(message, &bytes),
@@ -131,11 +130,24 @@ impl SharedRouter {
     }
 
     fn answer(&mut self, message: &Message, bytes: &Bytes) {
-        let Some(asked) = message.id.as_ref().and_then(number).and_then(|number| self.asked.remove(&number)) else {
-            // Most likely it crossed the cancelling of its question.
+        let id = message.id.as_ref().filter(|id| !id.is_null());
+        let asked = match id {
+            Some(id) => number(id).and_then(|number| self.asked.remove(&number)),
+            // Who could not read the question cannot name it. Of several it could be about any.
+            None if message.kind == Kind::Error && self.asked.len() == 1 => {
+                self.asked.pop_first().map(|(_, only)| only)
+            }
+            None => None,
+        };
+        let Some(asked) = asked else {
+            // With an id of ours it most likely crossed the cancelling of its question.
+            if !id.and_then(number).is_some_and(|number| number <= self.n_asked) {
+                self.outputs.push_back(Output::Tell(Notice::NoQuestion));
+            }
             return;
         };
-        let bytes = splice(bytes, &[(ID_PATH, &asked.id), (SUBSCRIPTION_OF_RESULT_PATH, &asked.id)]).into();
+        let bytes = splice(bytes, &[(SUBSCRIPTION_OF_RESULT_PATH, &asked.id)]);
+        let bytes = with_id(&bytes, &asked.id);
         let status = status_of(message.error_code(), asked.lacks_meta);
         self.outputs.push_back(Output::Last { exchange: asked.exchange, bytes, status });
     }
@@ -168,9 +180,13 @@ impl SharedRouter {
     }
 }
 
-/// The number that an id of ours is.
+/// The number that an id of ours is. Some servers make text of it.
 fn number(id: &RawId) -> Option<u64> {
-    u64::try_from(Node::new(id.as_bytes()).as_i64()?).ok()
+    let node = Node::new(id.as_bytes());
+    match node.text() {
+        Some(text) => text.parse().ok(),
+        None => u64::try_from(node.as_i64()?).ok(),
+    }
 }
 
 /// The status code of an answer that has this error, or none.

@@ -34,6 +34,12 @@ impl Additions {
         Ok(())
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a field of this name is among them.
     #[must_use]
     pub fn has(&self, name: &HeaderName) -> bool {

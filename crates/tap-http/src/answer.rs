@@ -1,10 +1,17 @@
 //! What the proxy answers itself: that it may not, or that the server is not there.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use tap_frame::HttpEnd;
 
-use crate::body::{Body, full};
+use crate::body::{Body, Copied, Which, full};
+use crate::record::Exchange;
+use crate::upload::Source;
+use crate::upstream::UpstreamError;
 
 /// Says that the answer is the proxy's, and why.
 const MCP_TAP_ERROR: HeaderName = HeaderName::from_static("mcp-tap-error");
@@ -23,8 +30,56 @@ pub(crate) fn answer(status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> 
     response
 }
 
-/// The body of such an answer.
-pub(crate) fn error_body(raw_id: Option<&[u8]>, cause: &str) -> Vec<u8> {
+/// The same, recorded.
+pub(crate) fn recorded(
+    exchange: Option<&Arc<Exchange>>,
+    status: StatusCode,
+    raw_id: Option<&[u8]>,
+    cause: &str,
+) -> Response<Body> {
+    let (head, body) = answer(status, raw_id, cause).into_parts();
+    if let Some(exchange) = exchange {
+        exchange.response(&head);
+    }
+    Response::from_parts(head, Copied::perhaps(body, Which::Response, exchange.cloned()).boxed_unsync())
+}
+
+/// Answers in the place of a server that did not. `cause` is [`causes`] of the error, and on what.
+pub(crate) async fn explain(
+    error: &UpstreamError,
+    cause: &str,
+    body: &Source,
+    exchange: Option<&Arc<Exchange>>,
+) -> Response<Body> {
+    let status = match error {
+        UpstreamError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        _ => StatusCode::BAD_GATEWAY,
+    };
+    let raw_id = body.raw_id().await;
+    let response = recorded(exchange, status, raw_id.as_deref(), cause);
+    if let Some(exchange) = exchange {
+        exchange.end(HttpEnd::ByServer);
+    }
+    response
+}
+
+/// An error with all its causes, each once.
+#[must_use]
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// The body of an answer of the proxy's own.
+fn error_body(raw_id: Option<&[u8]>, cause: &str) -> Vec<u8> {
     let mut body = br#"{"jsonrpc":"2.0","id":"#.to_vec();
     body.extend_from_slice(raw_id.unwrap_or(b"null"));
     body.extend_from_slice(br#","error":{"code":-32603,"message":""#);

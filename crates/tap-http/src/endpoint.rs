@@ -13,9 +13,7 @@ use http::Uri;
 use http_body::{Body as HttpBody, Frame};
 
 use crate::body::BodyError;
-
-/// How large the first event may be to be looked at, bytes.
-const EVENT_BYTES: usize = 64 * 1024;
+use crate::first_event::{FirstEvent, Reader};
 
 /// Rewrites the first event of a stream, if it is an `endpoint` event.
 #[derive(Debug)]
@@ -24,18 +22,18 @@ pub(crate) struct Rewriter {
     server: String,
     /// What clients call it.
     ours: String,
-    /// The lines of the first event so far.
+    reader: Reader,
+    /// What may belong to the first event.
     held: Vec<u8>,
-    /// Where the line that is not ended yet begins in `held`.
-    line_at: usize,
-    has_fields: bool,
+    /// Where in the stream that begins.
+    held_at: u64,
     is_done: bool,
 }
 
 impl Rewriter {
     pub(crate) fn new(scheme: &str, authority: &str, ours: String) -> Self {
         let server = origin_of(scheme, authority);
-        Self { server, ours, held: Vec::new(), line_at: 0, has_fields: false, is_done: false }
+        Self { server, ours, reader: Reader::default(), held: Vec::new(), held_at: 0, is_done: false }
     }
 
     /// Takes the next bytes of the stream and gives those that may go on. `told` is told the endpoint, as the server said it.
@@ -43,63 +41,35 @@ impl Rewriter {
         if self.is_done {
             return chunk;
         }
-        let before = self.held.len();
+        let found = self.reader.read(&chunk);
         self.held.extend_from_slice(&chunk);
-        let mut at = before;
-        while let Some(byte) = self.held.get(at).copied() {
-            at += 1;
-            if byte != b'\n' && byte != b'\r' {
-                continue;
+        match found {
+            FirstEvent::Unknown => {
+                // What is before it says nothing, and is not held up.
+                let n_free = usize::try_from(self.reader.event_at() - self.held_at).unwrap_or(usize::MAX);
+                self.held_at = self.reader.event_at();
+                let held = self.held.split_off(n_free.min(self.held.len()));
+                std::mem::replace(&mut self.held, held).into()
             }
-            // A line feed that follows a carriage return ends the same line, which began after it.
-            let is_second = byte == b'\n' && at >= 2 && self.held.get(at - 2) == Some(&b'\r');
-            let line = self.held.get(self.line_at..at - 1).unwrap_or_default();
-            let is_empty = line.is_empty();
-            let is_field = !is_empty && !line.starts_with(b":");
-            self.line_at = at;
-            if is_second {
-                continue;
+            FirstEvent::Other => self.rest(),
+            FirstEvent::Endpoint { endpoint, at } => {
+                told(&endpoint);
+                let from = usize::try_from(at - self.held_at).unwrap_or(usize::MAX);
+                let held = self.rest();
+                match (self.path_of(&endpoint), held.get(..from), held.get(from.saturating_add(endpoint.len())..)) {
+                    (Some(path), Some(before), Some(after)) => {
+                        [before, self.ours.as_bytes(), path.as_bytes(), after].concat().into()
+                    }
+                    _ => held,
+                }
             }
-            if is_empty && self.has_fields {
-                return self.finish(at, told);
-            }
-            self.has_fields |= is_field;
         }
-        if !self.has_fields && self.line_at == self.held.len() || self.held.len() > EVENT_BYTES {
-            // Comments alone, which say nothing, or something far too large.
-            self.is_done = self.held.len() > EVENT_BYTES;
-            self.line_at = 0;
-            return std::mem::take(&mut self.held).into();
-        }
-        Bytes::new()
     }
 
     /// What is left when the stream ends within its first event, which then is none.
     fn rest(&mut self) -> Bytes {
         self.is_done = true;
         std::mem::take(&mut self.held).into()
-    }
-
-    fn finish(&mut self, end: usize, told: &mut impl FnMut(&str)) -> Bytes {
-        self.is_done = true;
-        let held = std::mem::take(&mut self.held);
-        let event = held.get(..end).unwrap_or_default();
-        let Some((from, to)) = endpoint_in(event) else {
-            return held.into();
-        };
-        let Some(value) = event.get(from..to).and_then(|value| std::str::from_utf8(value).ok()) else {
-            return held.into();
-        };
-        told(value);
-        let Some(path) = self.path_of(value) else {
-            return held.into();
-        };
-        let mut out = Vec::with_capacity(held.len() + self.ours.len());
-        out.extend_from_slice(held.get(..from).unwrap_or_default());
-        out.extend_from_slice(self.ours.as_bytes());
-        out.extend_from_slice(path.as_bytes());
-        out.extend_from_slice(held.get(to..).unwrap_or_default());
-        out.into()
     }
 
     /// What follows the server's origin in an address of its own.
@@ -109,29 +79,6 @@ impl Rewriter {
         let (authority, path) = rest.split_at(end);
         (origin_of(scheme, authority) == self.server).then_some(path)
     }
-}
-
-/// Where the data of an event is, if it is an `endpoint` event with one line of data.
-fn endpoint_in(event: &[u8]) -> Option<(usize, usize)> {
-    let mut is_endpoint = false;
-    let mut data = None;
-    let mut at = 0;
-    for line in event.split(|byte| matches!(byte, b'\n' | b'\r')) {
-        let begin = at;
-        at += line.len() + 1;
-        let unmarked = if begin == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-        let colon = unmarked.iter().position(|byte| *byte == b':').unwrap_or(unmarked.len());
-        let (name, value) = unmarked.split_at(colon);
-        let value = value.strip_prefix(b":").unwrap_or(value);
-        let value = value.strip_prefix(b" ").unwrap_or(value);
-        match name {
-            b"event" => is_endpoint = value == b"endpoint",
-            b"data" if data.is_some() => return None,
-            b"data" => data = Some((begin + line.len() - value.len(), begin + line.len())),
-            _ => {}
-        }
-    }
-    data.filter(|_| is_endpoint)
 }
 
 /// Scheme and authority in the one spelling in which two of them can be compared.
@@ -246,6 +193,16 @@ mod tests {
             Some("https://mcp.example.com?s=1"),
         ),
         (
+            "retry: 5\n\n\nevent: endpoint\ndata: https://mcp.example.com/m\n\n",
+            "retry: 5\n\n\nevent: endpoint\ndata: http://127.0.0.1:7000/m\n\n",
+            Some("https://mcp.example.com/m"),
+        ),
+        (
+            "\u{feff}event: endpoint\r\ndata: https://mcp.example.com/m\r\n\r\n",
+            "\u{feff}event: endpoint\r\ndata: http://127.0.0.1:7000/m\r\n\r\n",
+            Some("https://mcp.example.com/m"),
+        ),
+        (
             "event: endpoint\ndata: https://mcp.example.com.evil.example/m\n\n",
             "event: endpoint\ndata: https://mcp.example.com.evil.example/m\n\n",
             Some("https://mcp.example.com.evil.example/m"),
@@ -279,7 +236,7 @@ mod tests {
     #[test]
     fn a_first_event_without_end_is_passed_on_when_it_gets_too_large() {
         let mut rewriter = Rewriter::new("http", "a", "http://b".into());
-        let large = Bytes::from(vec![b'x'; EVENT_BYTES + 1]);
+        let large = Bytes::from(vec![b'x'; 64 * 1024 + 1]);
         assert_eq!(rewriter.feed(large.clone(), &mut |_| {}), large);
         assert_eq!(rewriter.feed(Bytes::from_static(b"y"), &mut |_| {}), "y");
     }

@@ -2,28 +2,27 @@
 
 use std::sync::Arc;
 
-use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, COOKIE, HOST, HeaderValue, TRANSFER_ENCODING, UPGRADE,
-};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Version, request};
+use http::header::{CONNECTION, CONTENT_ENCODING, HeaderValue, UPGRADE};
+use http::{HeaderMap, Request, Response, StatusCode, Version, request};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tap_frame::HttpEnd;
 
-use crate::answer::answer;
+use crate::answer::{causes, explain};
 use crate::body::{Body, Copied, Which};
 use crate::endpoint::target_of;
 use crate::first_event::{FirstEvent, Watched};
 use crate::forward::{Destination, Forward, pass_blindly};
 use crate::headers::strip_hop_by_hop;
-use crate::origins::{Judged, asks_for_stream, is_challenge_of_mcp, is_event_stream};
+use crate::origins::{Judged, is_challenge_of_mcp, is_event_stream};
+use crate::prepare::{address, prepare};
 use crate::record::{Exchange, Recording};
-use crate::reverse::{Waiting, send, told};
+use crate::reverse::Waiting;
+use crate::send::send;
 use crate::upload::Source;
-use crate::upstream::UpstreamError;
-use crate::wire::ConnectionFacts;
+use crate::wire::InUse;
 
 /// What is recorded of an exchange, and where.
 struct Record {
@@ -46,8 +45,8 @@ impl Forward {
         let record = self.record(connection, destination, &head);
         let exchange = record.as_ref().map(|record| record.exchange.clone());
         let asked = head.uri.clone();
-        head.uri = destination.address(&asked);
-        prepare(&mut head, destination, record.is_some());
+        head.uri = address(&destination.scheme, &destination.authority, &asked);
+        prepare(&mut head, &destination.authority, record.is_some());
         let upstream = match &upgrade {
             Some((protocol, _)) => {
                 ask_for_upgrade(&mut head.headers, protocol);
@@ -68,7 +67,10 @@ impl Forward {
                 body.is_answered();
                 self.pass_back(response, destination, record, asked)
             }
-            (Err(error), _) => explain(&error, destination, &body, exchange).await,
+            (Err(error), _) => {
+                let cause = format!("{}: {}", destination.origin, causes(&error));
+                explain(&error, &cause, &body, exchange.as_ref()).await
+            }
         };
         waiting.0 = None;
         response
@@ -96,18 +98,14 @@ impl Forward {
         asked: http::Uri,
     ) -> Response<Body> {
         let (mut head, body) = response.into_parts();
-        let facts = head.extensions.get::<ConnectionFacts>().cloned();
+        let in_use = InUse::of(&mut head);
         if let Some(Record { exchange, .. }) = &record {
-            exchange.connected(head.version, facts.as_ref().and_then(ConnectionFacts::tell_once));
+            exchange.connected(head.version, in_use.tell_once());
             exchange.response(&head);
         }
-        let version = std::mem::replace(&mut head.version, Version::HTTP_11);
+        head.version = Version::HTTP_11;
         let exchange = record.as_ref().map(|record| record.exchange.clone());
-        let mut body = Copied::perhaps(body, Which::Response, exchange).on_whole(move || {
-            if let Some(facts) = &facts {
-                facts.answered(version);
-            }
-        });
+        let mut body = Copied::perhaps(body, Which::Response, exchange).on_whole(move || in_use.answered());
         let Some(Record { recording, is_undecided, .. }) = record else {
             strip_hop_by_hop(&mut head.headers);
             return Response::from_parts(head, body.boxed_unsync());
@@ -136,7 +134,7 @@ impl Forward {
         let forward = self.clone();
         let decide = move |found: FirstEvent| {
             let target = match &found {
-                FirstEvent::Endpoint(endpoint) => target_of(endpoint, &asked),
+                FirstEvent::Endpoint { endpoint, .. } => target_of(endpoint, &asked),
                 FirstEvent::Other | FirstEvent::Unknown => None,
             };
             if let Some(target) = &target {
@@ -184,84 +182,4 @@ fn upgrade_of(request: &Request<Incoming>) -> Option<HeaderValue> {
 fn ask_for_upgrade(headers: &mut HeaderMap, protocol: &HeaderValue) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, protocol.clone());
-}
-
-/// Makes a client's head fit for the next neighbour.
-fn prepare(head: &mut request::Parts, destination: &Destination, is_recorded: bool) {
-    let version = std::mem::replace(&mut head.version, Version::HTTP_11);
-    let is_chunked = head.headers.contains_key(TRANSFER_ENCODING);
-    if is_recorded && asks_for_stream(head) && head.headers.contains_key(ACCEPT_ENCODING) {
-        // In a compressed stream the endpoint could not be seen.
-        head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    }
-    let headers = &mut head.headers;
-    strip_hop_by_hop(headers);
-    if is_chunked && (head.method == Method::GET || head.method == Method::HEAD) {
-        // Only this makes hyper send the body of a request that has none as a rule.
-        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-    // In HTTP/2 the host is part of the address.
-    if let (false, Ok(host)) = (headers.contains_key(HOST), HeaderValue::from_str(destination.authority.as_str())) {
-        headers.insert(HOST, host);
-    }
-    // HTTP/2 lets a client cut its cookies into several fields, HTTP/1.1 does not (RFC 9113, 8.2.3).
-    if version == Version::HTTP_2 && headers.get_all(COOKIE).iter().nth(1).is_some() {
-        let cookies: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
-        if let Ok(cookies) = HeaderValue::from_bytes(&cookies.join(&b"; "[..])) {
-            headers.insert(COOKIE, cookies);
-        }
-    }
-}
-
-/// Answers in the place of a server that did not.
-async fn explain(
-    error: &UpstreamError,
-    destination: &Destination,
-    body: &Source,
-    exchange: Option<Arc<Exchange>>,
-) -> Response<Body> {
-    let status = match error {
-        UpstreamError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        _ => StatusCode::BAD_GATEWAY,
-    };
-    let raw_id = body.raw_id().await;
-    let (head, body) =
-        answer(status, raw_id.as_deref(), &format!("{}: {}", destination.origin, told(error))).into_parts();
-    if let Some(exchange) = &exchange {
-        exchange.response(&head);
-    }
-    let copied = Copied::perhaps(body, Which::Response, exchange.clone()).boxed_unsync();
-    if let Some(exchange) = exchange {
-        exchange.end(HttpEnd::ByServer);
-    }
-    Response::from_parts(head, copied)
-}
-
-#[cfg(test)]
-mod tests {
-    use http::uri::Scheme;
-
-    use super::*;
-
-    #[test]
-    fn what_http_2_cuts_is_joined_and_what_it_leaves_out_is_added() {
-        let destination = Destination {
-            scheme: Scheme::HTTPS,
-            authority: "example.com:8443".parse().unwrap(),
-            origin: String::new(),
-            is_looked_at: true,
-        };
-        for (version, host, cookies) in
-            [(Version::HTTP_11, "a.example", &["a=1", "b=2"][..]), (Version::HTTP_2, "example.com:8443", &["a=1; b=2"])]
-        {
-            let mut request = Request::builder().version(version).header(COOKIE, "a=1").header(COOKIE, "b=2");
-            if version == Version::HTTP_11 {
-                request = request.header(HOST, host);
-            }
-            let (mut head, ()) = request.body(()).unwrap().into_parts();
-            prepare(&mut head, &destination, true);
-            assert_eq!(head.headers.get(HOST).unwrap(), host);
-            assert_eq!(head.headers.get_all(COOKIE).iter().collect::<Vec<_>>(), cookies, "{version:?}");
-        }
-    }
 }

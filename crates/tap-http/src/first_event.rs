@@ -14,72 +14,117 @@ use hyper::body::Incoming;
 use crate::body::{BodyError, Copied};
 
 /// An event that has not ended after so many bytes is none that names an endpoint.
-const FIRST_EVENT_BYTES: usize = 16 * 1024;
+const EVENT_BYTES: u64 = 64 * 1024;
+
+/// A stream that has had no event after so many bytes is none of HTTP+SSE.
+const STREAM_BYTES: u64 = 1024 * 1024;
 
 /// What is known of the first event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FirstEvent {
     /// It has not ended.
     Unknown,
-    /// It names this endpoint.
-    Endpoint(String),
+    /// It names an endpoint.
+    Endpoint {
+        /// What it names.
+        endpoint: String,
+        /// Where that begins in the stream.
+        at: u64,
+    },
     /// It is another, or there is none.
     Other,
 }
 
 /// Reads the first event of a stream.
 #[derive(Debug, Default)]
-struct Reader {
+pub(crate) struct Reader {
     line: Vec<u8>,
-    n_bytes: usize,
+    n_bytes: u64,
+    line_at: u64,
+    /// Where the fields begin that may belong to the event.
+    event_at: u64,
+    has_fields: bool,
     after_return: bool,
     is_endpoint: bool,
-    data: Option<String>,
+    data: Data,
+}
+
+#[derive(Debug, Default)]
+enum Data {
+    #[default]
+    None,
+    /// One line, and where it begins.
+    Line(Vec<u8>, u64),
+    Lines,
 }
 
 impl Reader {
-    fn read(&mut self, bytes: &[u8]) -> FirstEvent {
+    /// Takes the next bytes, up to the end of the first event.
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> FirstEvent {
         for byte in bytes {
             self.n_bytes += 1;
             let after_return = std::mem::replace(&mut self.after_return, *byte == b'\r');
             let found = match byte {
-                b'\n' if after_return => FirstEvent::Unknown,
+                b'\n' if after_return => {
+                    // It ends the same line, and the next one begins behind it.
+                    self.line_at = self.n_bytes;
+                    FirstEvent::Unknown
+                }
                 b'\n' | b'\r' => self.line_ended(),
                 _ => {
                     self.line.push(*byte);
                     FirstEvent::Unknown
                 }
             };
+            if !self.has_fields && self.line.is_empty() {
+                self.event_at = self.n_bytes;
+            }
             match found {
-                FirstEvent::Unknown if self.n_bytes >= FIRST_EVENT_BYTES => return FirstEvent::Other,
+                FirstEvent::Unknown if self.n_bytes - self.event_at > EVENT_BYTES || self.n_bytes > STREAM_BYTES => {
+                    return FirstEvent::Other;
+                }
                 FirstEvent::Unknown => {}
-                FirstEvent::Endpoint(_) | FirstEvent::Other => return found,
+                FirstEvent::Endpoint { .. } | FirstEvent::Other => return found,
             }
         }
         FirstEvent::Unknown
     }
 
+    /// Where the event begins, as far as can be told: what is before has no part in it. In bytes of the stream.
+    pub(crate) fn event_at(&self) -> u64 {
+        self.event_at
+    }
+
     fn line_ended(&mut self) -> FirstEvent {
         let line = std::mem::take(&mut self.line);
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
-        if line.is_empty() {
+        let line_at = std::mem::replace(&mut self.line_at, self.n_bytes);
+        let mark = if line_at == 0 && line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let unmarked = line.get(mark..).unwrap_or_default();
+        if unmarked.is_empty() {
+            self.has_fields = false;
             // An event without data is none.
-            return match (self.data.take(), std::mem::take(&mut self.is_endpoint)) {
-                (Some(data), true) => FirstEvent::Endpoint(data),
-                (Some(_), false) => FirstEvent::Other,
-                (None, _) => FirstEvent::Unknown,
+            return match (std::mem::take(&mut self.data), std::mem::take(&mut self.is_endpoint)) {
+                (Data::Line(data, at), true) => match String::from_utf8(data) {
+                    Ok(endpoint) => FirstEvent::Endpoint { endpoint, at },
+                    Err(_) => FirstEvent::Other,
+                },
+                (Data::Line(..) | Data::Lines, _) => FirstEvent::Other,
+                (Data::None, _) => FirstEvent::Unknown,
             };
         }
-        let (name, value) = match line.iter().position(|byte| *byte == b':') {
-            Some(at) => (&line[..at], &line[at + 1..]),
-            None => (line, &b""[..]),
-        };
+        let colon = unmarked.iter().position(|byte| *byte == b':').unwrap_or(unmarked.len());
+        let (name, value) = unmarked.split_at(colon);
+        let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
+        self.has_fields |= !name.is_empty();
         match name {
             b"event" => self.is_endpoint = value == b"endpoint",
             b"data" => {
-                let data = self.data.get_or_insert_default();
-                data.push_str(&String::from_utf8_lossy(value));
+                let at = line_at + u64::try_from(line.len() - value.len()).unwrap_or_default();
+                self.data = match self.data {
+                    Data::None => Data::Line(value.to_vec(), at),
+                    Data::Line(..) | Data::Lines => Data::Lines,
+                };
             }
             _ => {}
         }
@@ -146,16 +191,18 @@ mod tests {
 
     #[test]
     fn the_first_event_with_data_decides() {
-        let endpoint = |path: &str| FirstEvent::Endpoint(path.into());
+        let endpoint = |endpoint: &str, at| FirstEvent::Endpoint { endpoint: endpoint.into(), at };
         for (stream, expected) in [
-            ("event: endpoint\ndata: /messages?id=1\n\n", endpoint("/messages?id=1")),
-            ("event:endpoint\r\ndata:/m\r\n\r\nevent: message\r\n", endpoint("/m")),
-            ("event: endpoint\rdata: /m\r\r", endpoint("/m")),
-            ("\u{feff}event: endpoint\ndata: /m\n\n", endpoint("/m")),
-            (": hello\n\nid: 1\nretry: 5\n\nevent: endpoint\ndata: /m\n\n", endpoint("/m")),
-            ("data: /m\nevent: endpoint\n\n", endpoint("/m")),
+            ("event: endpoint\ndata: /messages?id=1\n\n", endpoint("/messages?id=1", 22)),
+            ("event:endpoint\r\ndata:/m\r\n\r\nevent: message\r\n", endpoint("/m", 21)),
+            ("event: endpoint\rdata: /m\r\r", endpoint("/m", 22)),
+            ("\u{feff}event: endpoint\ndata: /m\n\n", endpoint("/m", 25)),
+            ("\u{feff}data: /m\nevent: endpoint\n\n", endpoint("/m", 9)),
+            (": hello\n\nid: 1\nretry: 5\n\nevent: endpoint\ndata: /m\n\n", endpoint("/m", 47)),
+            ("data: /m\nevent: endpoint\n\n", endpoint("/m", 6)),
             ("event: put\ndata: {}\n\nevent: endpoint\ndata: /m\n\n", FirstEvent::Other),
             ("data: {\"jsonrpc\":\"2.0\"}\n\n", FirstEvent::Other),
+            ("event: endpoint\ndata: /a\ndata: /b\n\n", FirstEvent::Other),
             ("event: endpoint\n\ndata: /m\n\n", FirstEvent::Other),
             ("event: endpoint\ndata: /m\n", FirstEvent::Unknown),
             ("", FirstEvent::Unknown),
@@ -167,7 +214,8 @@ mod tests {
             let cut = found.into_iter().find(|found| *found != FirstEvent::Unknown).unwrap_or(FirstEvent::Unknown);
             assert_eq!(cut, expected, "{stream:?} byte by byte");
         }
-        let endless = vec![b'x'; FIRST_EVENT_BYTES];
-        assert_eq!(Reader::default().read(&endless), FirstEvent::Other);
+        for endless in [&b"x"[..], b": x\n\n", b"retry: 1\n\n"] {
+            assert_eq!(Reader::default().read(&endless.repeat(2 * 1024 * 1024)), FirstEvent::Other);
+        }
     }
 }

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::uri::{Authority, Scheme};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -23,12 +23,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use crate::answer::answer;
+use crate::answer::{answer, causes};
 use crate::authority::LocalAuthority;
 use crate::body::{Body, empty};
 use crate::listen::Listener;
 use crate::origins::{Origins, Sessions};
-use crate::reverse::told;
 use crate::serve::{HANDSHAKE_LIMIT, Handle, LAST_EXCHANGES, ServeOptions, builder, serve};
 use crate::tunnel::{self, Kind};
 use crate::upstream::{Upstream, UpstreamError, UpstreamOptions};
@@ -195,7 +194,7 @@ impl Forward {
                 pass_blindly(client, server, self.closing());
                 Response::new(empty())
             }
-            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("{authority}: {}", told(&error))),
+            Err(error) => answer(StatusCode::BAD_GATEWAY, None, &format!("{authority}: {}", causes(&error))),
         }
     }
 
@@ -306,15 +305,6 @@ impl Handle for Forward {
             Some(destination) => self.exchange(connection, &destination, request).await,
             None => answer(StatusCode::BAD_REQUEST, None, "the address has no host"),
         }
-    }
-}
-
-impl Destination {
-    /// The address of what is asked for there.
-    pub(crate) fn address(&self, uri: &Uri) -> Uri {
-        let target = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let built = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone()).path_and_query(target);
-        built.build().unwrap_or_else(|_| uri.clone())
     }
 }
 

@@ -1,24 +1,33 @@
 //! Who may talk to our listener: not the pages of other sites.
 //!
 //! A page in a browser can reach a listener on loopback: by its address, with the page's `Origin`, or by a name of its own
-//! that it has resolve to 127.0.0.1, with that name in `Host`. The proxy answers for a server that may trust whoever is on
-//! this machine, so it checks both itself.
+//! that it has resolve to 127.0.0.1, with that name in `Host`. Where it asks for a picture, or sends the browser here, there is
+//! no `Origin`, but browsers say in `Sec-Fetch-Site` that another site asks. The proxy answers for a server that may trust whoever is on
+//! this machine, so it checks all three itself.
 //!
-//! Source: MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security Warning.
+//! Source: MCP 2025-11-25 and 2026-07-28, Streamable HTTP, Security Warning; W3C, Fetch
+//! Metadata Request Headers, 2.3 Sec-Fetch-Site.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use http::header::{HOST, ORIGIN};
+use http::Method;
+use http::header::{HOST, HeaderName, ORIGIN};
 use http::request::Parts;
 use http::uri::Authority;
 
-/// Checks `Host` and `Origin` of requests.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Checks `Host`, `Origin` and `Sec-Fetch-Site` of requests.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     /// Hosts, in lower case and without ports, that are taken besides loopback and addresses.
     pub hosts: Vec<String>,
     /// Origins, in lower case, that are taken besides those on loopback.
     pub origins: Vec<String>,
+    /// Whether pages of other sites may lead a browser's user here (`GET`, a whole page): a server's sign-in may end so.
+    pub takes_visitors: bool,
 }
 
 /// Why a request was refused.
@@ -27,6 +36,11 @@ pub enum Refused {
     /// The page of another site asks.
     #[error("requests of pages of {0} are refused; --allow-origin {0} allows them")]
     Origin(String),
+    /// The page of another site asks, of which the browser does not say which one.
+    #[error(
+        "requests of pages of other sites are refused (Sec-Fetch-Site: {0}); those of a page that --allow-origin allows name it in Origin"
+    )]
+    Site(String),
     /// A name that is not ours was resolved to our address.
     #[error("requests to the host {0} are refused; --allow-host {0} allows them")]
     Host(String),
@@ -46,6 +60,13 @@ impl Guard {
                 return Err(Refused::Origin(shown(origin)));
             }
         }
+        let is_invited = self.takes_visitors && is_visit(head);
+        if !head.headers.contains_key(ORIGIN) && !is_invited {
+            let mut sites = head.headers.get_all(SEC_FETCH_SITE).iter().map(text);
+            if let Some(site) = sites.find(|site| !matches!(site.trim(), "same-origin" | "none")) {
+                return Err(Refused::Site(shown(site)));
+            }
+        }
         let named = head.headers.get_all(HOST).iter().map(text);
         let asked = head.uri.authority().map(|named| named.as_str().to_ascii_lowercase());
         for host in named.chain(asked).map(|authority| host_of(&authority)) {
@@ -55,6 +76,12 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// Whether a browser's user is led here, who then sees the answer as a page of its own.
+fn is_visit(head: &Parts) -> bool {
+    let says = |name, value: &str| head.headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes());
+    head.method == Method::GET && says(SEC_FETCH_MODE, "navigate") && says(SEC_FETCH_DEST, "document")
 }
 
 /// As much of what a stranger sent as may be shown.
@@ -99,8 +126,12 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        let guard = Guard { hosts: vec!["mcp.example.com".into()], origins: vec!["https://app.example.com".into()] };
-        guard.check(&head).is_ok()
+        guard(false).check(&head).is_ok()
+    }
+
+    fn guard(takes_visitors: bool) -> Guard {
+        let (hosts, origins) = (vec!["mcp.example.com".into()], vec!["https://app.example.com".into()]);
+        Guard { hosts, origins, takes_visitors }
     }
 
     #[test]
@@ -170,5 +201,36 @@ mod tests {
         }
         let two = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.example")];
         assert!(!allowed("/mcp", &two));
+    }
+
+    #[test]
+    fn what_a_page_of_another_site_has_a_browser_fetch_without_an_origin_is_refused() {
+        let picture = [("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
+        let visit = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        let frame = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+        let allowed = ("origin", "https://app.example.com");
+        for (method, site, more, expected) in [
+            ("GET", "cross-site", &picture[..], [false, false]),
+            ("GET", "same-site", &picture, [false, false]),
+            ("GET", "Cross-Site", &picture, [false, false]),
+            ("GET", "what is to come", &picture, [false, false]),
+            ("GET", "cross-site", &[], [false, false]),
+            ("GET", "same-origin", &picture, [true, true]),
+            ("GET", "none", &visit, [true, true]),
+            ("GET", "cross-site", &visit, [false, true]),
+            ("GET", "cross-site", &frame, [false, false]),
+            ("POST", "cross-site", &visit, [false, false]),
+            ("GET", "cross-site", &[allowed], [true, true]),
+            ("GET", "same-site", &[("origin", "http://localhost:6274")], [true, true]),
+            ("POST", "cross-site", &[("origin", "https://evil.example")], [false, false]),
+        ] {
+            let mut request = Request::builder().method(method).header("host", "localhost");
+            for (name, value) in [("sec-fetch-site", site)].iter().chain(more) {
+                request = request.header(*name, *value);
+            }
+            let (head, ()) = request.body(()).unwrap().into_parts();
+            let found = [false, true].map(|takes_visitors| guard(takes_visitors).check(&head).is_ok());
+            assert_eq!(found, expected, "{method} {site} {more:?}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Which fields of a head go on to the other side.
 
 use http::header::{
-    CONNECTION, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
-    UPGRADE,
+    ACCEPT, CONNECTION, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+    TRANSFER_ENCODING, UPGRADE,
 };
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -32,6 +32,19 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     if wants_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
+}
+
+pub(crate) const EVENT_STREAM: &[u8] = b"text/event-stream";
+
+/// Whether a client says that it takes this media type. `*/*` does not say so.
+pub(crate) fn accepts(headers: &HeaderMap, media_type: &[u8]) -> bool {
+    has(headers, &ACCEPT, media_type)
+}
+
+/// Whether a field has this text somewhere, in capitals or not.
+pub(crate) fn has(headers: &HeaderMap, name: &HeaderName, text: &[u8]) -> bool {
+    let holds = |value: &[u8]| value.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text));
+    headers.get_all(name).iter().any(|value| holds(value.as_bytes()))
 }
 
 /// The comma-separated words of a field.

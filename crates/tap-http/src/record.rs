@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, Version, request, response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Method, Version, request, response};
 use tap_frame::{HttpEnd, HttpHead, HttpPart};
 use tap_relay::Copies;
 
+use crate::headers::{EVENT_STREAM, accepts, has};
 use crate::keep::Keeper;
 
 /// How many paths are remembered at which there is MCP. A server has one or two.
@@ -86,8 +87,16 @@ impl Recording {
         contains(&self.paths, path)
     }
 
+    /// Whether an `endpoint` event named this.
+    pub(crate) fn has_endpoint(&self, target: &str) -> bool {
+        contains(&self.endpoints, target)
+    }
+
     fn is_mcp(&self, head: &request::Parts) -> bool {
-        contains(&self.paths, head.uri.path()) || looks_like_mcp(head)
+        // A message that is posted is one of MCP's where an event stream may be the answer, as the client has to say. What
+        // else is posted may be anything, and OAuth's endpoints may have any name.
+        let may_be = head.method != Method::POST || accepts(&head.headers, EVENT_STREAM);
+        contains(&self.paths, head.uri.path()) || may_be && looks_like_mcp(head)
     }
 }
 
@@ -105,21 +114,22 @@ fn contains(set: &Mutex<HashSet<String>>, text: &str) -> bool {
 /// Whether a request at a path that nobody named is MCP: it has a field of MCP's or takes event streams. Clients send such
 /// fields to OAuth's endpoints too, so what may be one of those is not MCP.
 pub(crate) fn looks_like_mcp(head: &request::Parts) -> bool {
-    let is_form = head.headers.get(CONTENT_TYPE).is_some_and(|value| holds(value, FORM));
-    let last = head.uri.path().rsplit('/').next().unwrap_or_default();
-    if is_form || head.uri.path().starts_with("/.well-known/") || OAUTH.contains(&last.to_ascii_lowercase().as_str()) {
+    if has(&head.headers, &CONTENT_TYPE, FORM) || is_of_oauth(head.uri.path()) {
         return false;
     }
-    head.headers.keys().any(|name| name.as_str().starts_with("mcp-"))
-        || head.headers.get_all(ACCEPT).iter().any(|value| holds(value, EVENT_STREAM))
+    head.headers.keys().any(|name| name.as_str().starts_with("mcp-")) || accepts(&head.headers, EVENT_STREAM)
 }
 
-fn holds(value: &http::HeaderValue, word: &[u8]) -> bool {
-    value.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+/// Whether what is at a path may be one of OAuth's endpoints.
+fn is_of_oauth(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let last = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+    let is_registration = path.split('/').any(|part| part == "clients-registrations");
+    is_registration || path.starts_with("/.well-known/") || OAUTH.contains(&last)
 }
 
 /// What the paths of OAuth's endpoints end in, as a rule (MCP 2025-03-26, Authorization, Fallbacks; RFC 7009, 7591, 7662,
-/// 8628, 9126).
+/// 8628, 9126). Keycloak has registrations at `/clients-registrations/…`.
 const OAUTH: &[&str] = &[
     "access_token",
     "authorize",
@@ -139,8 +149,6 @@ const OAUTH: &[&str] = &[
 ];
 
 const FORM: &[u8] = b"application/x-www-form-urlencoded";
-
-const EVENT_STREAM: &[u8] = b"text/event-stream";
 
 /// The record of one exchange while it goes on. Dropped before its end was said, the client went away.
 #[derive(Debug)]
@@ -216,5 +224,47 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.end(HttpEnd::ByClient);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use tap_relay::Clock;
+
+    use super::*;
+
+    #[test]
+    fn bodies_are_kept_of_mcp_and_of_nothing_that_may_be_of_oauth() {
+        let recording =
+            Arc::new(Recording::new(Arc::new(Copies::new(Clock::start(), 1_000, 1_000)), Keeper::new().unwrap()));
+        recording.is_mcp_at("/mcp");
+        let both = ("accept", "application/json, text/event-stream");
+        let version = ("mcp-protocol-version", "2025-11-25");
+        let json = ("accept", "application/json");
+        for (request, fields, expected) in [
+            ("POST /mcp", &[][..], true),
+            ("POST /other", &[both], true),
+            ("POST /other", &[json, version], false),
+            ("POST /other", &[version], false),
+            ("GET /other", &[version], true),
+            ("GET /other", &[json], false),
+            ("DELETE /other", &[version], true),
+            ("POST /token", &[both, version], false),
+            ("POST /token/", &[both, version], false),
+            ("POST /oauth2/v1/TOKEN//", &[both], false),
+            ("POST /realms/a/clients-registrations/openid-connect", &[both, version], false),
+            ("GET /realms/a/clients-registrations/openid-connect/0123", &[version], false),
+            ("POST /a", &[both, ("content-type", "application/x-www-form-urlencoded")], false),
+            ("GET /.well-known/oauth-protected-resource/mcp", &[version], false),
+        ] {
+            let (method, path) = request.split_once(' ').unwrap();
+            let mut head = Request::builder().method(method).uri(path);
+            for (name, value) in fields {
+                head = head.header(*name, *value);
+            }
+            let (head, ()) = head.body(()).unwrap().into_parts();
+            assert_eq!(recording.begin(1, &head).is_mcp(), expected, "{request} {fields:?}");
+        }
     }
 }

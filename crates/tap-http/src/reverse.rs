@@ -3,32 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, TRANSFER_ENCODING,
-};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, LOCATION};
 use http::request;
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http::uri::{Authority, Scheme};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tap_frame::HttpEnd;
 
 use crate::additions::Additions;
-use crate::answer::answer;
+use crate::answer::{causes, explain, recorded};
 use crate::body::{Body, Copied, Which};
 use crate::endpoint::{Rewriter, Rewritten, target_of};
 use crate::guard::Guard;
 use crate::headers::strip_hop_by_hop;
+use crate::origins::is_event_stream;
+use crate::prepare::{address, may_name_endpoint, prepare};
 use crate::record::{Exchange, Recording};
+use crate::send::send;
 use crate::serve::Handle;
 use crate::upload::Source;
 use crate::upstream::{Upstream, UpstreamError};
-use crate::wire::ConnectionFacts;
-
-/// How often a request is sent again that was not sent at all. More connections than this are not closed at once.
-const ATTEMPTS: usize = 16;
-
-const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+use crate::wire::InUse;
 
 /// A reverse proxy in front of one server.
 pub struct Reverse {
@@ -92,14 +88,14 @@ impl Handle for Reverse {
         let exchange = self.recording.begin(connection, &head);
         if let Err(refused) = self.guard.check(&head) {
             tracing::warn!(%refused, "request refused");
-            return own_answer(&exchange, StatusCode::FORBIDDEN, None, &refused.to_string());
+            return recorded(Some(&exchange), StatusCode::FORBIDDEN, None, &refused.to_string());
         }
         if head.method == Method::CONNECT {
             let cause = "this is a reverse proxy, which makes no tunnels; --forward makes one that does";
-            return own_answer(&exchange, StatusCode::METHOD_NOT_ALLOWED, None, cause);
+            return recorded(Some(&exchange), StatusCode::METHOD_NOT_ALLOWED, None, cause);
         }
         let asked = Asked::of(&head);
-        self.direct(&mut head, &asked);
+        self.direct(&mut head);
         let body = Source::new(Copied::new(body, Which::Request, exchange.clone()));
         // A client that goes away while the server thinks drops this future.
         let mut waiting = Waiting(Some(exchange.clone()));
@@ -120,7 +116,7 @@ impl Handle for Reverse {
 /// What of a request decides about its answer.
 struct Asked {
     uri: Uri,
-    host: Option<HeaderValue>,
+    host: Option<String>,
     /// Whether the answer may be the stream of HTTP+SSE, whose first event names an endpoint.
     may_name_endpoint: bool,
 }
@@ -129,8 +125,12 @@ impl Asked {
     fn of(head: &request::Parts) -> Self {
         Self {
             uri: head.uri.clone(),
-            host: head.headers.get(HOST).cloned(),
-            may_name_endpoint: head.method == Method::GET && !head.headers.contains_key(MCP_SESSION_ID),
+            // In HTTP/2 it is part of the address.
+            host: head.headers.get(HOST).and_then(|host| host.to_str().ok()).map(str::to_owned).or_else(|| {
+                let authority = head.uri.authority()?.as_str();
+                Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
+            }),
+            may_name_endpoint: may_name_endpoint(head),
         }
     }
 }
@@ -148,15 +148,9 @@ impl Drop for Waiting {
 
 impl Reverse {
     /// Makes a head one for the server.
-    fn direct(&self, head: &mut request::Parts, asked: &Asked) {
-        head.uri = self.address(&head.uri);
-        head.version = Version::HTTP_11;
-        let is_chunked = head.headers.contains_key(TRANSFER_ENCODING);
-        strip_hop_by_hop(&mut head.headers);
-        if is_chunked && (head.method == Method::GET || head.method == Method::HEAD) {
-            // Only this makes hyper send the body of a request that has none as a rule.
-            head.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-        }
+    fn direct(&self, head: &mut request::Parts) {
+        head.uri = address(&self.scheme, &self.authority, &head.uri);
+        prepare(head, &self.authority, true);
         if let Ok(host) = HeaderValue::from_str(self.authority.as_str()) {
             head.headers.insert(HOST, host);
         }
@@ -166,38 +160,21 @@ impl Reverse {
         {
             head.headers.insert(AUTHORIZATION, authorization.clone());
         }
-        if asked.may_name_endpoint && head.headers.contains_key(ACCEPT_ENCODING) && takes_event_stream(head) {
-            // The endpoint could not be rewritten in a compressed stream.
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
-    }
-
-    fn address(&self, uri: &Uri) -> Uri {
-        let target = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let built = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone()).path_and_query(target);
-        built.build().unwrap_or_else(|_| uri.clone())
     }
 
     fn pass_back(&self, response: Response<Incoming>, exchange: &Arc<Exchange>, asked: Asked) -> Response<Body> {
         let (mut head, body) = response.into_parts();
-        let facts = head.extensions.get::<ConnectionFacts>().cloned();
-        exchange.connected(head.version, facts.as_ref().and_then(ConnectionFacts::tell_once));
+        let in_use = InUse::of(&mut head);
+        exchange.connected(head.version, in_use.tell_once());
         exchange.response(&head);
-        let version = std::mem::replace(&mut head.version, Version::HTTP_11);
+        head.version = Version::HTTP_11;
         strip_hop_by_hop(&mut head.headers);
         if head.status.is_redirection() && self.leaves_the_proxy(head.headers.get(LOCATION)) {
             self.notices.redirected();
         }
-        let body = Copied::new(body, Which::Response, exchange.clone()).on_whole(move || {
-            if let Some(facts) = &facts {
-                facts.answered(version);
-            }
-        });
-        let is_stream = head.status.is_success()
-            && head.headers.get(CONTENT_TYPE).is_some_and(|value| begins_with(value, b"text/event-stream"))
-            && !head.headers.contains_key(CONTENT_ENCODING);
-        let host = asked.host.as_ref().and_then(|host| host.to_str().ok());
-        let Some(host) = host.filter(|_| asked.may_name_endpoint && is_stream) else {
+        let body = Copied::new(body, Which::Response, exchange.clone()).on_whole(move || in_use.answered());
+        let is_stream = is_event_stream(&head) && !head.headers.contains_key(CONTENT_ENCODING);
+        let Some(host) = asked.host.filter(|_| asked.may_name_endpoint && is_stream) else {
             return Response::from_parts(head, body.boxed_unsync());
         };
         // Its length would be another.
@@ -220,68 +197,10 @@ impl Reverse {
 
     /// Answers in the place of a server that did not.
     async fn explain(&self, error: &UpstreamError, exchange: &Arc<Exchange>, body: &Source) -> Response<Body> {
-        let status = match error {
-            UpstreamError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-            _ => StatusCode::BAD_GATEWAY,
-        };
-        let cause = format!("{}: {}", self.authority, told(error));
+        let cause = format!("{}: {}", self.authority, causes(error));
         if matches!(error, UpstreamError::TimedOut | UpstreamError::Connect(_) | UpstreamError::Untrusted(_)) {
             self.notices.is_down(&cause);
         }
-        let raw_id = body.raw_id().await;
-        let response = own_answer(exchange, status, raw_id.as_deref(), &cause);
-        exchange.end(HttpEnd::ByServer);
-        response
+        explain(error, &cause, body, Some(exchange)).await
     }
-}
-
-/// Sends a request once, on a connection that is open.
-pub(crate) async fn send(
-    upstream: &Upstream,
-    head: &request::Parts,
-    body: &Source,
-) -> Result<Response<Incoming>, UpstreamError> {
-    let mut attempts = 0;
-    loop {
-        let upload = body.upload().ok_or(UpstreamError::NotSent)?;
-        let sent = upstream.send(Request::from_parts(head.clone(), upload.boxed_unsync())).await;
-        attempts += 1;
-        match sent {
-            Err(UpstreamError::NotSent) if attempts < ATTEMPTS => {}
-            sent => return sent,
-        }
-    }
-}
-
-/// An answer of the proxy's own, recorded.
-fn own_answer(exchange: &Arc<Exchange>, status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> Response<Body> {
-    let (head, body) = answer(status, raw_id, cause).into_parts();
-    exchange.response(&head);
-    Response::from_parts(head, Copied::new(body, Which::Response, exchange.clone()).boxed_unsync())
-}
-
-fn takes_event_stream(head: &request::Parts) -> bool {
-    let wanted = b"text/event-stream";
-    let values = head.headers.get_all(http::header::ACCEPT).iter();
-    values
-        .map(HeaderValue::as_bytes)
-        .any(|value| value.windows(wanted.len()).any(|part| part.eq_ignore_ascii_case(wanted)))
-}
-
-fn begins_with(value: &HeaderValue, beginning: &[u8]) -> bool {
-    value.as_bytes().get(..beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
-}
-
-/// An error with all its causes, each once.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    text
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use socket2::{SockRef, TcpKeepalive};
@@ -20,8 +20,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::Body;
 use crate::listen::{Certified, Listener};
-use crate::route::KEEP_ALIVE;
-use crate::upstream::{HEADER_LIMIT_BYTES, MAX_FIELDS, SMALLEST_HEADER_LIMIT_BYTES};
+use crate::route::{KEEP_ALIVE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_RETRIES};
+use crate::upstream::{
+    CONNECTION_WINDOW, HEADER_LIMIT_BYTES, MAX_FIELDS, PING_INTERVAL, SMALLEST_HEADER_LIMIT_BYTES, STREAM_WINDOW,
+};
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
 pub(crate) const LAST_EXCHANGES: Duration = Duration::from_millis(100);
@@ -117,7 +119,15 @@ pub(crate) fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
         .preserve_header_case(true)
         .max_buf_size(limit)
         .max_headers(MAX_FIELDS);
-    builder.http2().auto_date_header(false).max_header_list_size(u32::try_from(limit).unwrap_or(u32::MAX));
+    builder
+        .http2()
+        .auto_date_header(false)
+        .max_header_list_size(u32::try_from(limit).unwrap_or(u32::MAX))
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_INTERVAL);
     builder
 }
 
@@ -148,7 +158,8 @@ async fn accept(socket: &TcpListener, shared: &Shared<impl Handle>) {
 fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
     let _ = stream.set_nodelay(true);
     // A client whose machine is gone says nothing, and its streams would stay for ever.
-    let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE));
+    let keep_alive = TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE_INTERVAL);
+    let _ = SockRef::from(&stream).set_tcp_keepalive(&keep_alive.with_retries(KEEP_ALIVE_RETRIES));
     let number = shared.n_connections.fetch_add(1, Ordering::Relaxed) + 1;
     let handler = shared.handler.clone();
     let service = service_fn(move |request| {

@@ -13,6 +13,7 @@ use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::Connected;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::CertificateError;
 use rustls::pki_types::CertificateDer;
@@ -22,10 +23,12 @@ use tower_service::Service;
 
 use crate::body::{Body, BodyError};
 use crate::route::{CONNECT_LIMIT, Connector, Proxies, Route, TooSlow};
-use crate::wire::ClosedWhileIdle;
+use crate::streams::{LANES, Place, Streams};
+use crate::wire::{ClosedWhileIdle, ConnectionFacts};
 
-/// How long a connection that nobody uses is kept.
-const IDLE_LIMIT: Duration = Duration::from_secs(90);
+/// How long a connection that nobody uses is kept. Many servers (Node's, uvicorn) close theirs after five seconds, and what is
+/// sent in that very moment is lost; others wait longer, and a new connection costs them little.
+const IDLE_LIMIT: Duration = Duration::from_secs(4);
 
 /// How many such connections are kept to one server.
 const IDLE_CONNECTIONS: usize = 100;
@@ -38,6 +41,16 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// How many of them are.
 const CLOSERS: usize = 1_000;
+
+/// How often a connection of HTTP/2 is asked whether the other side still lives, and how long the answer may take.
+pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(20);
+
+/// What may be on its way of one answer or request over HTTP/2 before somebody takes it, bytes.
+pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The same of all on one connection: the most that there is (RFC 9113, 6.9.1), so that clients who stop reading do not keep
+/// what is for others from coming. What waits is bounded by [`STREAM_WINDOW`] each.
+pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// How many fields a head may have.
 pub(crate) const MAX_FIELDS: usize = 1_000;
@@ -115,12 +128,14 @@ pub enum UpstreamError {
 /// A way to servers.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    client: Client<Connector, Body>,
+    /// Each with connections of its own, which are kept.
+    lanes: [Client<Connector, Body>; LANES],
     /// Makes a connection for each request.
     fresh: Client<Connector, Body>,
     proxies: Proxies,
     route: Route,
     closers: Arc<Closers>,
+    streams: Streams,
 }
 
 impl Upstream {
@@ -138,8 +153,8 @@ impl Upstream {
             .map_err(|error| UpstreamError::Certificate(error.to_string()))?
             .with_root_certificates(roots(&options.authorities)?)
             .with_no_client_auth();
-        let proxies = Proxies::from_environment();
-        let route = Route::new(proxies.clone(), options.resolve.clone(), options.own);
+        let proxies = Proxies::from_environment(options.resolve.clone());
+        let route = Route::new(proxies.clone(), options.own);
         let inner = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let inner = match options.http1_alone {
             true => inner.enable_http1().wrap_connector(route.clone()),
@@ -151,14 +166,21 @@ impl Upstream {
             .http1_max_buf_size(options.header_limit_bytes.max(SMALLEST_HEADER_LIMIT_BYTES))
             .http1_max_headers(MAX_FIELDS)
             .http2_max_header_list_size(u32::try_from(options.header_limit_bytes).unwrap_or(u32::MAX))
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_INTERVAL)
+            .http2_keep_alive_while_idle(true)
+            .timer(TokioTimer::new())
             .set_host(false)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_LIMIT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS);
-        let connector = Connector { inner, proxies: proxies.clone() };
-        let client = builder.build(connector.clone());
+        let streams = Streams::default();
+        let connector = Connector { inner, proxies: proxies.clone(), streams: streams.clone() };
+        let lanes = std::array::from_fn(|_| builder.build(connector.clone()));
         let fresh = builder.pool_max_idle_per_host(0).build(connector);
-        Ok(Self { client, fresh, proxies, route, closers: Arc::default() })
+        Ok(Self { lanes, fresh, proxies, route, closers: Arc::default(), streams })
     }
 
     /// Connects to a server, to say there whatever a client says.
@@ -184,16 +206,52 @@ impl Upstream {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
         let server = request.uri().authority().cloned();
-        let client = if self.closers.has(server.as_ref()) { &self.fresh } else { &self.client };
+        let (client, place) = self.choose(request.uri(), server.as_ref());
         let began = Instant::now();
-        let sent = client.request(request).await.map_err(what_happened);
-        if let (Err(UpstreamError::NotSent | UpstreamError::Lost(_)), Some(server)) = (&sent, server)
+        let error = match client.request(request).await {
+            Ok(mut response) => {
+                if let Some(place) = place {
+                    response.extensions_mut().insert(Arc::new(place));
+                }
+                return Ok(response);
+            }
+            Err(error) => error,
+        };
+        let answered_at = error.connect_info().and_then(answered_at);
+        let happened = what_happened(error);
+        if let (UpstreamError::NotSent | UpstreamError::Lost(_), Some(server)) = (&happened, server)
             && began.elapsed() < SOON
+            // Only where one request was answered and the next one was not.
+            && answered_at.is_some_and(|answered_at| began.saturating_duration_since(answered_at) < SOON)
         {
             self.closers.add(server);
         }
-        sent
+        Err(happened)
     }
+
+    /// Where a request is sent, and its place among those to that server.
+    fn choose(&self, uri: &Uri, server: Option<&Authority>) -> (&Client<Connector, Body>, Option<Place>) {
+        if self.closers.has(server) {
+            return (&self.fresh, None);
+        }
+        let place = match server {
+            // HTTP/2 is spoken over TLS alone.
+            Some(server) if uri.scheme() == Some(&Scheme::HTTPS) => match self.streams.take(server) {
+                Some(place) => Some(place),
+                None => return (&self.fresh, None),
+            },
+            Some(_) | None => None,
+        };
+        let lane = place.as_ref().map_or(0, |place| place.lane);
+        (self.lanes.get(lane).unwrap_or(&self.fresh), place)
+    }
+}
+
+/// When the last answer was complete on a connection of HTTP/1.1.
+fn answered_at(connected: &Connected) -> Option<Instant> {
+    let mut extensions = http::Extensions::new();
+    connected.get_extras(&mut extensions);
+    extensions.get::<ConnectionFacts>()?.answered_at()
 }
 
 /// Servers that close connections as soon as they have answered, without saying so. A request that is sent on one that is
@@ -226,7 +284,8 @@ impl Closers {
 
 fn what_happened(error: hyper_util::client::legacy::Error) -> UpstreamError {
     if error.is_connect() {
-        if find::<TooSlow>(&error).is_some() {
+        let timed_out = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+        if find::<TooSlow>(&error).is_some() || find::<std::io::Error>(&error).is_some_and(timed_out) {
             return UpstreamError::TimedOut;
         }
         return match find::<rustls::Error>(&error) {

@@ -6,7 +6,7 @@
 //!
 //! What does not fit is counted and becomes a gap, so that copies and gaps together are the whole stream, in order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,9 @@ const CALM_SEGMENTS: usize = 4;
 /// Traffic is calm when so many times in a row no more than [`CALM_SEGMENTS`] were given back: about a second.
 const CALM_TIMES: u32 = 50;
 
+/// How many parts of exchanges may be gaps at once before new exchanges are left out whole: a few megabytes.
+const LATE_PARTS: usize = 16 * 1024;
+
 /// Copies of what passed, waiting to be taken.
 #[derive(Debug)]
 pub struct Copies {
@@ -34,6 +37,7 @@ pub struct Copies {
     woken: Condvar,
     limit_bytes: usize,
     urgent_bytes: usize,
+    late_parts: usize,
 }
 
 #[derive(Debug, Default)]
@@ -46,14 +50,32 @@ struct State {
     calm_times: u32,
     /// Bytes of each stream that found no room since the last copy that did.
     lost: [u64; 3],
-    /// The same of HTTP exchanges, by exchange and part.
-    lost_http: BTreeMap<(u64, HttpPart), u64>,
+    /// What found no room of HTTP exchanges, by exchange and part.
+    late: BTreeMap<(u64, HttpPart), Late>,
+    /// Exchanges of which nothing is kept, until they end: they began when there was not even room for more gaps.
+    left_out: HashSet<u64>,
     /// All of them, since the beginning.
     lost_bytes: u64,
     /// The clock of the newest copy, kept or lost.
     newest_ns: u64,
     closed: bool,
     taker: Taker,
+}
+
+/// What found no room of a part of an HTTP exchange.
+#[derive(Debug)]
+struct Late {
+    /// When it first did not.
+    at_ns: u64,
+    what: Missing,
+}
+
+#[derive(Debug)]
+enum Missing {
+    /// So many bytes are lost.
+    Bytes(u64),
+    /// Word that something happened, which is late but not lost.
+    Word(Vec<u8>),
 }
 
 /// What the one who takes is doing, so that a pump wakes it only when that is of use.
@@ -81,7 +103,14 @@ impl Copies {
     /// A queue that holds at most about `limit_bytes`, and asks to be emptied early at `urgent_bytes`.
     #[must_use]
     pub fn new(clock: Clock, limit_bytes: usize, urgent_bytes: usize) -> Self {
-        Self { clock, state: Mutex::default(), woken: Condvar::new(), limit_bytes, urgent_bytes }
+        Self {
+            clock,
+            state: Mutex::default(),
+            woken: Condvar::new(),
+            limit_bytes,
+            urgent_bytes,
+            late_parts: LATE_PARTS,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -105,15 +134,17 @@ impl Copies {
     /// Leaves a copy of a part of an HTTP exchange, or of a piece of one. Never waits for the taker and never fails.
     pub fn offer_http(&self, exchange: u64, part: HttpPart, at_ns: u64, bytes: &[u8]) {
         let mut state = self.state();
-        // A part without bytes says that something happened; there is always room for that.
-        let is_word = matches!(part, HttpPart::RequestEnd | HttpPart::End);
-        if is_word || state.held_bytes() + bytes.len() <= self.limit_bytes {
+        if state.is_left_out(exchange, part) {
+            state.lost_bytes += bytes.len() as u64;
+        } else if state.held_bytes() + bytes.len() <= self.limit_bytes {
             state.write_gaps(at_ns, &self.clock);
             let wall_ns = self.wall_if_first(&state.open, at_ns);
             state.open.push_http(exchange, part, at_ns, wall_ns, bytes);
-        } else {
-            *state.lost_http.entry((exchange, part)).or_default() += bytes.len() as u64;
+        } else if part == HttpPart::Request && self.late_parts <= state.late.len() {
+            state.left_out.insert(exchange);
             state.lost_bytes += bytes.len() as u64;
+        } else {
+            state.be_late(exchange, part, at_ns, bytes);
         }
         self.added(state, at_ns);
     }
@@ -248,9 +279,42 @@ impl State {
                 self.open.push_gap(stream, at_ns, wall_ns, lost);
             }
         }
-        for ((exchange, part), lost) in std::mem::take(&mut self.lost_http) {
+        if self.late.is_empty() {
+            return;
+        }
+        let mut late: Vec<_> = std::mem::take(&mut self.late).into_iter().collect();
+        // In the order in which they happened, at the time at which they did.
+        late.sort_by_key(|(_, late)| late.at_ns);
+        for ((exchange, part), Late { at_ns, what }) in late {
             let wall_ns = if self.open.is_empty() { clock.wall_ns(at_ns) } else { 0 };
-            self.open.push_http_gap(exchange, part, at_ns, wall_ns, lost);
+            match what {
+                Missing::Bytes(n_bytes) => self.open.push_http_gap(exchange, part, at_ns, wall_ns, n_bytes),
+                Missing::Word(bytes) => self.open.push_http(exchange, part, at_ns, wall_ns, &bytes),
+            }
+        }
+    }
+
+    /// Whether nothing of this exchange is kept.
+    fn is_left_out(&mut self, exchange: u64, part: HttpPart) -> bool {
+        match part {
+            _ if self.left_out.is_empty() => false,
+            HttpPart::End => self.left_out.remove(&exchange),
+            _ => self.left_out.contains(&exchange),
+        }
+    }
+
+    /// Remembers what has no room: bytes as their number, words as they are. What is remembered is bounded, since an exchange
+    /// has few parts, and only those go on that have begun before it was too much.
+    fn be_late(&mut self, exchange: u64, part: HttpPart, at_ns: u64, bytes: &[u8]) {
+        if matches!(part, HttpPart::RequestEnd | HttpPart::End) {
+            self.late.entry((exchange, part)).or_insert(Late { at_ns, what: Missing::Word(bytes.into()) });
+            return;
+        }
+        let n_bytes = bytes.len() as u64;
+        self.lost_bytes += n_bytes;
+        let late = self.late.entry((exchange, part)).or_insert(Late { at_ns, what: Missing::Bytes(0) });
+        if let Missing::Bytes(lost) = &mut late.what {
+            *lost += n_bytes;
         }
     }
 
@@ -335,6 +399,9 @@ mod tests {
         copies.offer_http(1, HttpPart::End, 5, &[1]);
         assert_eq!(copies.lost_bytes(), 800);
         let segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+        // What is late is told with the time at which it happened.
+        let times: Vec<u64> = segments.iter().flat_map(Segment::iter).map(|piece| piece.unwrap().at_ns()).collect();
+        assert_eq!(times, [1, 2, 3, 5]);
         let told: Vec<String> = segments
             .iter()
             .flat_map(Segment::iter)
@@ -346,6 +413,79 @@ mod tests {
             .collect();
         let expected = ["1 RequestBody [107, 101, 112, 116]", "1 RequestBody -550", "2 ResponseBody -250", "1 End [1]"];
         assert_eq!(told, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn of_every_exchange_copies_gaps_and_words_are_the_whole_or_there_is_nothing(
+            steps in prop::collection::vec((0..6usize, 1..40usize, prop::bool::weighted(0.2)), 0..200),
+            limit in 100..400usize,
+            late_parts in 0..6usize,
+        ) {
+            const ORDER: [HttpPart; 5] = [
+                HttpPart::Request, HttpPart::RequestBody, HttpPart::RequestEnd, HttpPart::ResponseBody, HttpPart::End,
+            ];
+            let mut copies = Copies::new(Clock::start(), limit, limit);
+            copies.late_parts = late_parts;
+            let (mut taken, mut passed) = (vec![], BTreeMap::<u64, Vec<(HttpPart, u64)>>::new());
+            // Six clients, each with one exchange after the other.
+            let mut clients: [(u64, usize); 6] = std::array::from_fn(|client| (client as u64, 0));
+            for (at_ns, (client, n_bytes, take)) in steps.into_iter().enumerate() {
+                let (exchange, at) = &mut clients[client];
+                let part = ORDER[*at];
+                let n_bytes = if matches!(part, HttpPart::RequestEnd | HttpPart::End) { 1 } else { n_bytes };
+                copies.offer_http(*exchange, part, at_ns as u64, &vec![b'x'; n_bytes]);
+                passed.entry(*exchange).or_default().push((part, n_bytes as u64));
+                (*exchange, *at) = if *at == 4 { (*exchange + 6, 0) } else { (*exchange, *at + 1) };
+                if take {
+                    taken.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
+                }
+            }
+            taken.extend(copies.take(NOT_AT_ALL, NOT_AT_ALL).segments);
+            let (mut kept, mut n_lost) = (BTreeMap::<u64, Vec<(HttpPart, u64)>>::new(), 0);
+            for piece in taken.iter().flat_map(Segment::iter) {
+                match piece.unwrap() {
+                    Piece::Http { exchange, part, bytes, .. } => {
+                        kept.entry(exchange).or_default().push((part, bytes.len() as u64));
+                    }
+                    Piece::HttpGap { exchange, part, n_bytes, .. } => {
+                        kept.entry(exchange).or_default().push((part, n_bytes));
+                        n_lost += n_bytes;
+                    }
+                    other => prop_assert!(false, "{:?}", other),
+                }
+            }
+            for (exchange, parts) in passed {
+                match kept.get(&exchange) {
+                    Some(kept) => prop_assert_eq!(kept, &parts),
+                    None => n_lost += parts.iter().map(|(_, n_bytes)| n_bytes).sum::<u64>(),
+                }
+            }
+            prop_assert_eq!(copies.lost_bytes(), n_lost);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_however_long_nobody_takes() {
+        let copies = Copies::new(Clock::start(), 1000, 1000);
+        // One that began in time goes on all the while.
+        copies.offer_http(1, HttpPart::Request, 0, b"GET");
+        for exchange in 2..100_000 {
+            copies.offer_http(exchange, HttpPart::Request, exchange, &[b'x'; 100]);
+            copies.offer_http(1, HttpPart::ResponseBody, exchange, b"more");
+            copies.offer_http(exchange, HttpPart::RequestEnd, exchange, b"");
+            copies.offer_http(exchange, HttpPart::End, exchange, &[1]);
+        }
+        let state = copies.state();
+        assert!(state.held_bytes() < 1200, "{}", state.held_bytes());
+        assert!(state.late.len() <= LATE_PARTS + 4, "{}", state.late.len());
+        assert!(state.left_out.is_empty());
+        drop(state);
+        let segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+        assert!(segments.iter().map(Segment::weight).sum::<usize>() < 1 << 20);
+        copies.offer_http(100_000, HttpPart::Request, 100_000, b"kept again");
+        let kept = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+        assert!(kept[0].bytes.ends_with(b"kept again"));
     }
 
     #[test]

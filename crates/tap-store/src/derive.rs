@@ -6,12 +6,14 @@
 mod rows;
 mod works;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
+use tap_exchange::Conversation;
 use tap_frame::{Direction, Stream};
 use tap_jsonrpc::RawId;
-use tap_session::{At, Identity, WaitingRequest};
+use tap_session::{At, HttpSessionNumber, Identity, WaitingRequest};
 
 use crate::error::StoreError;
 use crate::stored::segment_from;
@@ -30,6 +32,12 @@ const TABLES: [&str; 4] = ["digest", "message", "exchange", "conversation"];
 
 /// Segments worked through in one transaction, bytes: some milliseconds for which other writers wait.
 const STEP_BYTES: u64 = 512 * 1024;
+
+/// Rows that are gathered for one transaction. What is compressed may hold many in few bytes.
+const STEP_ROWS: usize = 20_000;
+
+/// A reader reads so much again, bytes, rather than wait for the tap, which needs not.
+const READ_AGAIN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Where the derived tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +106,42 @@ pub(crate) struct Deriver {
     session: i64,
     transport: Transport,
     works: Works,
-    /// Where `works` stands, or is on its way to, as it was written down.
+    /// What was read and is not written, in order. It begins where `position` says.
+    unwritten: VecDeque<Unwritten>,
+    /// Sessions of MCP that changed in it.
+    changed: BTreeMap<HttpSessionNumber, Conversation>,
+    /// Where the session was left as far as this deriver knows, as it was written down, and what was written with it.
     position: String,
     counts: Counts,
     identity: Identity,
     finished: bool,
+    /// How many segments were read, whatever for.
+    #[cfg(test)]
+    n_read: u64,
+}
+
+/// What was read of a segment, or of some segments of stdio, and of the end of the recording.
+#[derive(Default)]
+struct Unwritten {
+    /// The number of its first segment.
+    from: u64,
+    n_bytes: u64,
+    rows: Rows,
+    counts: Counts,
+    /// It is the end.
+    is_end: bool,
+}
+
+impl std::fmt::Debug for Unwritten {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { from, n_bytes, is_end, .. } = self;
+        formatter
+            .debug_struct("Unwritten")
+            .field("from", from)
+            .field("n_bytes", n_bytes)
+            .field("is_end", is_end)
+            .finish()
+    }
 }
 
 /// What a step came to.
@@ -122,9 +161,13 @@ impl Deriver {
             transport,
             position: works.position(0),
             works,
+            unwritten: VecDeque::new(),
+            changed: BTreeMap::new(),
             counts: Counts::default(),
             identity: Identity::default(),
             finished: false,
+            #[cfg(test)]
+            n_read: 0,
         }
     }
 
@@ -140,26 +183,20 @@ impl Deriver {
         over: bool,
         behaviour: TransactionBehavior,
     ) -> Result<Step, StoreError> {
-        let done = self.try_step(connection, path, over, behaviour);
-        if done.is_err() {
-            // What was worked out is not in the database.
+        let done = self.try_step(connection, over, behaviour);
+        if done.is_err() && (self.transport == Transport::Stdio || self.works.is_over()) {
+            // What was worked out is not in the database, and there may be more of it.
             self.begin_again();
         }
-        done
+        done.map_err(|source| StoreError::sqlite(path, source))
     }
 
     /// Has the next step begin from what is in the database, whatever that is.
     fn begin_again(&mut self) {
-        *self = Self { position: String::new(), ..Self::new(self.session, self.transport) };
-    }
-
-    /// The same, when that is this: what was read is kept if it is of use.
-    fn begin_again_at(&mut self, position: &str) {
-        let works = std::mem::replace(&mut self.works, Works::begin(self.transport));
-        self.begin_again();
-        if works.leads_to(position) {
-            self.works = works;
-        }
+        let new = Self { position: String::new(), ..Self::new(self.session, self.transport) };
+        #[cfg(test)]
+        let new = Self { n_read: self.n_read, ..new };
+        *self = new;
     }
 
     /// How many segments were worked through.
@@ -170,33 +207,54 @@ impl Deriver {
     fn try_step(
         &mut self,
         connection: &mut Connection,
-        path: &Path,
         over: bool,
         behaviour: TransactionBehavior,
-    ) -> Result<Step, StoreError> {
-        let failed = |source| StoreError::sqlite(path, source);
-        if !self.has_more(connection, over).map_err(failed)? {
-            return Ok(Step::UpToDate);
+    ) -> rusqlite::Result<Step> {
+        match self.read_on(connection, over)? {
+            None => Ok(Step::UpToDate),
+            Some(Step::More) if self.unwritten.is_empty() => Ok(Step::More),
+            Some(step) => self.write(connection, behaviour, step),
         }
-        self.load(connection).map_err(failed)?;
-        // Reading needs no lock, so the others wait only while rows are written.
-        let before = self.position.clone();
-        let mut rows = Rows::default();
-        let step = self.read(connection, &mut rows, over).map_err(failed)?;
-        if self.works.is_behind() {
-            // Nothing is new yet.
+    }
+
+    /// Reads the next segments, if there are some. That needs no lock, so the others wait only while rows are written.
+    fn read_on(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<Option<Step>> {
+        if !self.has_more(connection, over)? {
+            return Ok(None);
+        }
+        self.load(connection)?;
+        self.read(connection, over).map(Some)
+    }
+
+    /// Writes what was read, less what somebody else has written in the meantime.
+    fn write(
+        &mut self,
+        connection: &mut Connection,
+        behaviour: TransactionBehavior,
+        step: Step,
+    ) -> rusqlite::Result<Step> {
+        let transaction = connection.transaction_with_behavior(behaviour)?;
+        self.load(&transaction)?;
+        if self.unwritten.is_empty() {
             return Ok(Step::More);
         }
-        let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
-        let stored = self.stored_position(&transaction).map_err(failed)?;
-        if stored != before {
-            // Somebody else did it in the meantime.
-            self.begin_again_at(&stored);
-            return Ok(Step::More);
+        let mut counts = self.counts;
+        for Unwritten { rows, counts: these, .. } in &self.unwritten {
+            rows.write(&transaction, self.session)?;
+            counts.add(these);
         }
-        rows.write(&transaction, self.session).map_err(failed)?;
-        self.save(&transaction).map_err(failed)?;
-        transaction.commit().map_err(failed)?;
+        rows::write_conversations(&transaction, self.session, self.changed.values())?;
+        let mut identity = self.identity.clone();
+        if self.transport == Transport::Stdio || !self.changed.is_empty() {
+            self.works.introduce(&mut identity);
+        }
+        let finished = self.unwritten.back().is_some_and(|last| last.is_end);
+        let position = self.works.position(counts.n_frames);
+        self.save(&transaction, &position, finished, &counts, &identity)?;
+        transaction.commit()?;
+        (self.position, self.finished, self.counts, self.identity) = (position, finished, counts, identity);
+        self.unwritten.clear();
+        self.changed.clear();
         Ok(step)
     }
 
@@ -207,20 +265,53 @@ impl Deriver {
         connection.query_row(statement, params![self.session, next], |row| row.get(0).map(unsigned))
     }
 
-    fn has_more(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<bool> {
-        let mut digest = connection.prepare_cached("SELECT finished FROM digest WHERE session = ?")?;
-        let finished = digest.query_row([self.session], |row| row.get(0)).optional()?;
-        self.finished = finished == Some(true);
+    /// Whether it takes far more to read again what somebody else has worked out than to read on from there.
+    pub(crate) fn should_rather_wait(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        if self.transport == Transport::Stdio {
+            return Ok(false);
+        }
+        let stands_at = works::next_of(&self.stored_position(connection)?).unwrap_or(0);
+        let mut select = connection.prepare_cached(
+            "SELECT coalesce(sum(length(bytes)) FILTER (WHERE number < ?2), 0),
+                    coalesce(sum(length(bytes)) FILTER (WHERE number >= ?2), 0)
+             FROM segment WHERE session = ?1 AND number >= ?3",
+        )?;
+        let from = self.works.next_segment().min(stands_at);
+        let (again, new): (i64, i64) = select
+            .query_row(params![self.session, signed(stands_at), signed(from)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(READ_AGAIN_BYTES < unsigned(again) && new < again)
+    }
+
+    /// Where the session was left, as it was written down; where every session begins, if it was not begun.
+    fn stored_position(&self, connection: &Connection) -> rusqlite::Result<String> {
+        let mut select = connection.prepare_cached("SELECT position FROM digest WHERE session = ?")?;
+        let found = select.query_row([self.session], |row| row.get(0)).optional()?;
+        Ok(found.unwrap_or_else(|| Works::begin(self.transport).position(0)))
+    }
+
+    /// Whether there is something to do.
+    pub(crate) fn has_more(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<bool> {
+        let mut digest = connection.prepare_cached("SELECT finished, position FROM digest WHERE session = ?")?;
+        let found: Option<(bool, String)> =
+            digest.query_row([self.session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        self.finished = found.as_ref().is_some_and(|(finished, _)| *finished);
         if self.finished || over {
             return Ok(!self.finished);
         }
-        let next = signed(self.works.next_segment());
+        if !self.unwritten.is_empty() {
+            return Ok(true);
+        }
+        // What somebody else has worked out need not be read to know that.
+        let next = match (self.transport, found) {
+            (Transport::Stdio, _) => self.works.next_segment(),
+            (Transport::Http, found) => found.and_then(|(_, position)| works::next_of(&position)).unwrap_or(0),
+        };
         let mut newest = connection.prepare_cached("SELECT max(number) FROM segment WHERE session = ?")?;
         let newest: Option<i64> = newest.query_row([self.session], |row| row.get(0))?;
-        Ok(newest.is_some_and(|newest| next <= newest))
+        Ok(newest.is_some_and(|newest| signed(next) <= newest))
     }
 
-    /// Takes over where another process stood, if one went on.
+    /// Takes over where another process stood, if one went on. What was read is kept as far as it is of use.
     fn load(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut select = connection.prepare_cached(
             "SELECT position, finished, n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision
@@ -240,8 +331,10 @@ impl Deriver {
             })
             .optional()?;
         let Some((text, finished, counts, identity)) = found else {
-            if self.position != Works::begin(self.transport).position(0) {
-                *self = Self::new(self.session, self.transport);
+            let begin = Works::begin(self.transport).position(0);
+            if self.position != begin {
+                self.begin_again();
+                self.position = begin;
             }
             return Ok(());
         };
@@ -249,61 +342,129 @@ impl Deriver {
         if text == self.position {
             return Ok(());
         }
-        let waiting = || waiting(connection, self.session);
-        let works = std::mem::replace(&mut self.works, Works::begin(self.transport));
-        let Some(works) = works.resume(&text, waiting, &identity)? else {
-            // Unreadable: as if nothing had been worked out.
-            for table in TABLES {
-                connection.execute(&format!("DELETE FROM {table} WHERE session = ?"), [self.session])?;
+        match self.transport {
+            Transport::Stdio => {
+                let Some(works) = Works::resume(&text, || waiting(connection, self.session), &identity)? else {
+                    return self.forget(connection);
+                };
+                self.works = works;
+                self.unwritten.clear();
             }
-            *self = Self::new(self.session, self.transport);
-            return Ok(());
-        };
-        self.works = works;
+            Transport::Http => {
+                let Some(next) = works::next_of(&text) else {
+                    return self.forget(connection);
+                };
+                self.go_on_from(next);
+            }
+        }
         self.position = text;
         self.counts = counts;
         self.identity = identity;
         Ok(())
     }
 
+    /// Somebody else stands before this segment of a recording over HTTP.
+    fn go_on_from(&mut self, next: u64) {
+        let read = self.works.next_segment();
+        let covers = self.unwritten.front().is_some_and(|first| first.from <= next);
+        if (next < read && !covers) || (read < next && self.works.is_over()) {
+            // He is behind: this was told of a position that is no more. Or there came more behind the end.
+            self.begin_again();
+        }
+        self.works.resume_at(next);
+        self.unwritten.retain(|this| next <= this.from);
+        if self.unwritten.is_empty() {
+            self.changed.clear();
+        }
+    }
+
+    /// What was written makes no sense: as if nothing had been worked out.
+    fn forget(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        for table in TABLES {
+            connection.execute(&format!("DELETE FROM {table} WHERE session = ?"), [self.session])?;
+        }
+        self.begin_again();
+        self.position = self.works.position(0);
+        Ok(())
+    }
+
     /// Reads the next segments and gathers what their frames meant.
-    fn read(&mut self, connection: &Connection, rows: &mut Rows, over: bool) -> rusqlite::Result<Step> {
+    fn read(&mut self, connection: &Connection, over: bool) -> rusqlite::Result<Step> {
+        let mut n_bytes: u64 = self.unwritten.iter().map(|this| this.n_bytes).sum();
+        let mut n_rows: usize = self.unwritten.iter().map(|this| this.rows.len()).sum();
+        if STEP_BYTES <= n_bytes || STEP_ROWS <= n_rows || self.works.is_over() {
+            // It could not be written yet.
+            return Ok(Step::More);
+        }
+        let was_behind = self.works.is_behind();
         let mut step = Step::UpToDate;
-        let mut n_bytes = 0;
         let mut select = connection.prepare_cached(
             "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number >= ? ORDER BY number",
         )?;
         let mut found = select.query(params![self.session, signed(self.works.first_segment_needed())])?;
+        let mut n_read = 0;
         while let Some(row) = found.next()? {
             let (_, segment) = segment_from(row)?;
-            n_bytes += segment.weight() as u64;
-            self.works.feed(&segment, &mut self.counts, rows);
-            if n_bytes >= STEP_BYTES {
+            n_read += 1;
+            let weight = segment.weight() as u64;
+            n_bytes += weight;
+            if self.works.is_behind() {
+                self.works.feed(&segment, &mut Counts::default(), &mut Rows::default());
+            } else {
+                let Some((this, works)) = self.gathering() else { break };
+                this.n_bytes += weight;
+                let before = this.rows.len();
+                works.feed(&segment, &mut this.counts, &mut this.rows);
+                n_rows += this.rows.len() - before;
+            }
+            if STEP_BYTES <= n_bytes || STEP_ROWS <= n_rows {
                 step = Step::More;
                 break;
             }
         }
+        #[cfg(test)]
+        {
+            self.n_read += n_read;
+        }
         if self.works.is_behind() {
+            if n_read == 0 && was_behind {
+                // It is said to stand behind segments that are not there.
+                self.forget(connection)?;
+            }
             return Ok(Step::More);
         }
         if over && step == Step::UpToDate {
-            self.works.finish(&mut self.counts, rows);
-            self.finished = true;
+            let next = self.works.next_segment();
+            let mut this = Unwritten { from: next, is_end: true, ..Unwritten::default() };
+            self.works.finish(&mut this.counts, &mut this.rows);
+            self.unwritten.push_back(this);
+        } else if self.transport == Transport::Stdio {
+            // Also where no frame was completed.
+            self.gathering();
         }
-        self.works.introduce(&mut self.identity, rows);
-        self.position = self.works.position(self.counts.n_frames);
+        for conversation in self.works.changed() {
+            self.changed.insert(conversation.number, conversation);
+        }
         Ok(step)
     }
 
-    /// Where the session was left, as it was written down; where every session begins, if it was not begun.
-    fn stored_position(&self, connection: &Connection) -> rusqlite::Result<String> {
-        let mut select = connection.prepare_cached("SELECT position FROM digest WHERE session = ?")?;
-        let found = select.query_row([self.session], |row| row.get(0)).optional()?;
-        Ok(found.unwrap_or_else(|| Works::begin(self.transport).position(0)))
+    /// Where what is read next goes: over HTTP, that of each segment by itself, so that some of it may be left out.
+    fn gathering(&mut self) -> Option<(&mut Unwritten, &mut Works)> {
+        if self.transport == Transport::Http || self.unwritten.is_empty() {
+            let from = self.works.next_segment();
+            self.unwritten.push_back(Unwritten { from, ..Unwritten::default() });
+        }
+        Some((self.unwritten.back_mut()?, &mut self.works))
     }
 
-    fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let identity = &self.identity;
+    fn save(
+        &self,
+        connection: &Connection,
+        position: &str,
+        finished: bool,
+        counts: &Counts,
+        identity: &Identity,
+    ) -> rusqlite::Result<()> {
         let mut replace = connection.prepare_cached(
             "INSERT OR REPLACE INTO digest (session, position, finished, n_frames, n_messages, n_calls, n_errors, n_bytes,
                                             client, server, revision)
@@ -312,13 +473,13 @@ impl Deriver {
         )?;
         replace.execute(named_params! {
             ":session": self.session,
-            ":position": self.position,
-            ":finished": self.finished,
-            ":n_frames": signed(self.counts.n_frames),
-            ":n_messages": signed(self.counts.n_messages),
-            ":n_calls": signed(self.counts.n_calls),
-            ":n_errors": signed(self.counts.n_errors),
-            ":n_bytes": signed(self.counts.n_bytes),
+            ":position": position,
+            ":finished": finished,
+            ":n_frames": signed(counts.n_frames),
+            ":n_messages": signed(counts.n_messages),
+            ":n_calls": signed(counts.n_calls),
+            ":n_errors": signed(counts.n_errors),
+            ":n_bytes": signed(counts.n_bytes),
             ":client": identity.client,
             ":server": identity.server,
             ":revision": identity.revision,

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -22,6 +22,9 @@ use crate::writer::{
 
 /// How long a reader waits for a writer before it works out in memory what it would have written.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a tap has gone on.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// How long an import waits for a writer before it says that the database is locked.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
@@ -220,6 +223,9 @@ impl Store {
     /// When the database cannot be read or written.
     pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
         let over = !self.liveness.is_live(session.0);
+        if !over {
+            self.wait_for_tap(session)?;
+        }
         loop {
             let mut derivers = self.derivers.borrow_mut();
             let transport = self.transport(session)?;
@@ -244,6 +250,27 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Gives a tap that is running a moment to work out the newest itself, where somebody else would have to read again
+    /// all that there is.
+    fn wait_for_tap(&self, session: SessionId) -> Result<(), StoreError> {
+        let transport = self.transport(session)?;
+        let mut derivers = self.derivers.borrow_mut();
+        let deriver = derivers.entry(session).or_insert_with(|| Deriver::new(session.0, transport));
+        let connection = self.connection.borrow();
+        let began = Instant::now();
+        let mut should_wait = || Ok(deriver.has_more(&connection, false)? && deriver.should_rather_wait(&connection)?);
+        while self.writable.get()
+            && transport == Transport::Http
+            && began.elapsed() < PATIENCE
+            && self.is_live(session)
+            && should_wait().map_err(|source| self.sort(source))?
+        {
+            // tidy: sleeps because the tap is another process, which tells nobody.
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
 
     /// How the two sides of a session are connected.

@@ -17,4 +17,4 @@ pub use descriptor::{
     Interruptible, is_ready, is_writable, point_at_null, read_some, standard, take_standard, write_all,
 };
 pub use memory::give_back_large_blocks;
-pub use signals::{PassingOn, Signals, block_signals};
+pub use signals::{PassingOn, Signals, block_signals, is_ignored};

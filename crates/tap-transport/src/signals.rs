@@ -56,6 +56,16 @@ pub fn block_signals() -> SigSet {
     before
 }
 
+/// Whether a signal is ignored, as whoever started us can have it (`nohup` does, of a hangup).
+#[must_use]
+pub fn is_ignored(number: i32) -> bool {
+    // SAFETY: without a new action sigaction only writes the present one to a local variable.
+    unsafe {
+        let mut present: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(number, std::ptr::null(), &raw mut present) == 0 && present.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 impl Signals {
     /// Starts the sentinel. Call after [`block_signals`], before any other thread and before the server is started.
     ///

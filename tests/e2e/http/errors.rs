@@ -100,13 +100,16 @@ fn pages_of_other_sites_are_refused_before_the_server_hears_of_them() {
         ("Host: localhost\r\nOrigin: http://localhost:6274\r\n", true),
         ("Host: localhost\r\nOrigin: https://app.example.com\r\n", true),
         ("Host: tap.example.com:80\r\n", true),
+        ("Host: localhost\r\nSec-Fetch-Site: none\r\n", true),
+        ("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", false),
+        ("Host: localhost\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors\r\n", false),
         ("Host: localhost\r\nOrigin: https://evil.example\r\n", false),
         ("Host: localhost\r\nOrigin: null\r\n", false),
         ("Host: localhost\r\nOrigin: http://localhost.evil.example\r\n", false),
         ("Host: evil.example\r\n", false),
         ("Host: localhost.evil.example\r\nOrigin: http://localhost\r\n", false),
     ] {
-        for method in ["POST", "OPTIONS"] {
+        for method in ["GET", "POST", "OPTIONS"] {
             let before = n_seen();
             let mut client = proxy.connect();
             client.write(format!("{method} /mcp HTTP/1.1\r\n{fields}Content-Length: 2\r\n\r\n{{}}"));

@@ -1,5 +1,7 @@
 //! Many of everything, one after another: nothing is left behind and nothing is lost.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tap_frame::HttpEnd;
 
 use super::peer::{Proxy, STREAM, Server, chunk, field, get, post, recorded};
@@ -8,13 +10,14 @@ use crate::support::{Scratch, wait_until};
 #[test]
 fn ten_thousand_sessions_leave_nothing_behind() {
     let scratch = Scratch::new();
-    let server = Server::new(|_, mut peer| {
+    let n_sessions = AtomicUsize::new(0);
+    let server = Server::new(move |_, mut peer| {
         while let Some((head, body)) = peer.request_or_end() {
             let written = match head.split(' ').next() {
                 Some("DELETE") => peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
                 _ => peer.write(format!(
                     "HTTP/1.1 200 OK\r\nMcp-Session-Id: s{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-                    body.len(), body.len(), String::from_utf8_lossy(&body)
+                    n_sessions.fetch_add(1, Ordering::Relaxed), body.len(), String::from_utf8_lossy(&body)
                 )),
             };
             if !written {
@@ -23,23 +26,26 @@ fn ten_thousand_sessions_leave_nothing_behind() {
         }
     });
     let proxy = Proxy::start(&scratch, &server.url("/mcp"));
-    let session = |number: usize| {
+    // A client has some sessions, one after another, over one connection, and leaves most of them without a word.
+    let client = |number: usize| {
         let mut client = proxy.connect();
-        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"initialize\"}}");
-        client.write(post(&body));
-        assert_eq!(client.message().1, body.as_bytes());
+        for number in number * 20..(number + 1) * 20 {
+            let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"initialize\"}}");
+            client.write(post(&body));
+            assert_eq!(client.message().1, body.as_bytes());
+        }
         client.write("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: a\r\n\r\n");
         assert!(client.message().0.starts_with("HTTP/1.1 200"));
     };
-    (0..2_000).for_each(session);
+    (0..100).for_each(client);
     let (descriptors, memory) = (proxy.n_descriptors(), proxy.memory_kib());
-    (2_000..12_000).for_each(session);
+    (100..500).for_each(client);
     wait_until("descriptors are given back", || proxy.n_descriptors() <= descriptors + 3);
     let grown = proxy.memory_kib().saturating_sub(memory);
     assert!(grown < 24 * 1024, "{grown} KiB more than the {memory} KiB before");
     proxy.stop();
     let all = recorded(&scratch);
-    assert_eq!(all.len(), 24_000);
+    assert_eq!(all.len(), 500 * 21);
     assert!(all.iter().all(|one| one.end == Some(HttpEnd::Whole) && one.is_request_whole));
 }
 
@@ -71,6 +77,34 @@ fn a_server_that_closes_connections_after_a_few_requests_loses_none() {
         // Who closes a connection without a word while a request is on its way to it loses that: once, and then the proxy
         // knows this server.
         assert!(failed <= 1, "{failed} of {n_all} requests to a server that closes after {n_requests}");
+    }
+}
+
+#[test]
+fn one_answer_that_is_lost_does_not_have_each_request_get_a_connection() {
+    let scratch = Scratch::new();
+    let server = Server::new(|number, mut peer| {
+        while let Some((_, body)) = peer.request_or_end() {
+            if number == 1 {
+                return;
+            }
+            peer.write(
+                [
+                    format!("HTTP/1.1 200 OK\r\nX-Connection: {number}\r\nContent-Length: {}\r\n\r\n", body.len())
+                        .as_bytes(),
+                    &body,
+                ]
+                .concat(),
+            );
+        }
+    });
+    let proxy = Proxy::start(&scratch, &server.url("/mcp"));
+    let mut client = proxy.connect();
+    client.write(post("{}"));
+    assert!(client.message().0.starts_with("HTTP/1.1 502"));
+    for _ in 0..10 {
+        client.write(post("{}"));
+        assert_eq!(field(&client.message().0, "x-connection"), Some("2"));
     }
 }
 

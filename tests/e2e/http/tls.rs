@@ -3,10 +3,14 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Frame;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -17,14 +21,26 @@ use super::peer::{Proxy, field, post, recorded};
 use crate::support::Scratch;
 
 /// An authority of this test's own, and a server with a certificate of it.
-struct Secure {
-    address: SocketAddr,
-    authority: PathBuf,
+pub(super) struct Secure {
+    pub(super) address: SocketAddr,
+    pub(super) authority: PathBuf,
     _runtime: tokio::runtime::Runtime,
 }
 
 /// Starts a server that answers with the version that it was asked in, and the fields that it got.
 fn serve(scratch: &Scratch, name: &str, has_expired: bool, protocols: &[&str]) -> Secure {
+    serve_few(scratch, name, has_expired, protocols, 200)
+}
+
+/// The same, which takes so many requests at once over one connection of HTTP/2. At `/stream` it says one word and then
+/// nothing, and at `/flood` it never ends.
+pub(super) fn serve_few(
+    scratch: &Scratch,
+    name: &str,
+    has_expired: bool,
+    protocols: &[&str],
+    n_streams: u32,
+) -> Secure {
     let authority_key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::new(Vec::new()).unwrap();
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -56,7 +72,8 @@ fn serve(scratch: &Scratch, name: &str, has_expired: bool, protocols: &[&str]) -
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
-                let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                let mut builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                builder.http2().max_concurrent_streams(n_streams);
                 let _ = builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
             });
         }
@@ -64,17 +81,42 @@ fn serve(scratch: &Scratch, name: &str, has_expired: bool, protocols: &[&str]) -
     Secure { address, authority: path, _runtime: runtime }
 }
 
-async fn answer(request: Request<hyper::body::Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(
+    request: Request<hyper::body::Incoming>,
+) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
+    let events = match request.uri().path() {
+        "/stream" => Some((Bytes::from_static(b"data: 1\n\n"), 1)),
+        "/flood" => Some((Bytes::from(vec![b'x'; 64 * 1024]), usize::MAX)),
+        _ => None,
+    };
+    if let Some((event, n_events)) = events {
+        let response = Response::builder().header("Content-Type", "text/event-stream");
+        return Ok(response.body(Events(event, n_events).boxed_unsync()).unwrap());
+    }
     let text = format!("{:?} {:?} {:?}", request.version(), request.uri().path(), request.headers().get("x-twice"));
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let mut response = Response::new(Full::new([text.as_bytes(), b" ", &body].concat().into()));
+    let mut response = Response::new(Full::new([text.as_bytes(), b" ", &body].concat().into()).boxed_unsync());
     response.headers_mut().append("x-a", "1".parse().unwrap());
     response.headers_mut().append("x-a", "2".parse().unwrap());
     Ok(response)
 }
 
+/// The same event so many times, and no end.
+struct Events(Bytes, usize);
+
+impl hyper::body::Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(n_left) = self.1.checked_sub(1) else { return Poll::Pending };
+        self.1 = n_left;
+        Poll::Ready(Some(Ok(Frame::data(self.0.clone()))))
+    }
+}
+
 impl Secure {
-    fn url(&self, host: &str) -> String {
+    pub(super) fn url(&self, host: &str) -> String {
         format!("https://{host}:{}/mcp", self.address.port())
     }
 }

@@ -38,6 +38,16 @@ fn a_server_is_served_under_its_own_name() {
     assert_eq!(client.ask("POST", "/mcp", &MCP, "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}").status, 200);
     assert!(server.asked().iter().all(|asked| asked.header("host") == format!("real.example:{port}")));
     assert!(Client::connect(Way::Direct, Some(&authority), &own.replace("127.0.0.1", "localhost")).is_err());
+    // The server's own pages ask, another site's page does, and another site's sign-in leads back.
+    for (method, headers, status) in [
+        ("POST", &[&*format!("Origin: https://{name}")][..], 200),
+        ("POST", &[&format!("Origin: https://real.example:{port}")], 200),
+        ("POST", &["Origin: https://evil.example"], 403),
+        ("GET", &["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"], 403),
+        ("GET", &["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"], 200),
+    ] {
+        assert_eq!(client.ask(method, "/page", headers, "").status, status, "{method} {headers:?}");
+    }
     interrupt(&mut tap);
     assert_eq!(world.origins(), [url]);
     assert!(world.is_kept("\"method\":\"x\""));

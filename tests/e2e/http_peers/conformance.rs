@@ -20,7 +20,7 @@ const SUITE_LIMIT: Duration = Duration::from_secs(180);
 const SCENARIO_LIMIT: Duration = Duration::from_secs(90);
 
 /// How often scenarios may be run until they are the same: some measure time, which a busy machine has its own idea of.
-const N_ATTEMPTS: usize = 3;
+const N_ATTEMPTS: usize = 2;
 
 /// The checks of each scenario, each with its status.
 pub(super) type Results = BTreeMap<String, Vec<String>>;

@@ -90,6 +90,7 @@ fn may_hold_an_endpoint(near: &Message, far: &Message) -> bool {
     near.start_line.starts_with("GET ")
         && has(near, "accept", "text/event-stream")
         && !has(near, "mcp-session-id", "")
+        && !has(near, "mcp-protocol-version", "")
         && has(far, "accept-encoding", "identity")
 }
 

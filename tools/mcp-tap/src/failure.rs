@@ -1,5 +1,6 @@
 //! What is told to a person when a command cannot do its work, and the exit code that goes with it.
 
+pub(crate) use tap_http::causes;
 use tap_store::StoreError;
 
 /// Exit code for "done, and the answer is no".
@@ -55,18 +56,4 @@ impl From<std::io::Error> for Failure {
         let silent = error.kind() == std::io::ErrorKind::BrokenPipe;
         Self { silent, ..Self::new(format!("cannot write the output: {error}")) }
     }
-}
-
-/// An error with all its causes, each once.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    text
 }

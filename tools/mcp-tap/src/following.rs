@@ -180,7 +180,7 @@ fn follow_http(
             sink(Seen { frame: None, exchange, conversation, meaning, state })?;
         }
         if let Some(frame) = frame {
-            last_seq = frame.seq;
+            last_seq = last_seq.max(frame.seq);
             word.at(last_seq);
         }
         if last < n_frames {

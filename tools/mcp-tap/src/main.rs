@@ -17,6 +17,7 @@ mod progress;
 mod recording;
 mod reference;
 mod subject;
+mod telling;
 mod text;
 
 use std::io::{IsTerminal, Write};

@@ -1,7 +1,10 @@
 //! What to call a server that nobody gave a name.
 
 use std::ffi::{OsStr, OsString};
+use std::net::IpAddr;
 use std::path::Path;
+
+use http::uri::Authority;
 
 /// Programs that only run another one, which is the first argument that is no option.
 const RUNNERS: [&str; 14] =
@@ -37,6 +40,25 @@ pub(crate) fn name_of(program: &OsStr, arguments: &[OsString]) -> String {
         Some(word) if !word.contains(char::is_whitespace) => shorten(&stem(word.as_ref().as_ref())),
         _ => program,
     }
+}
+
+/// A short name from a URL's host and port: `mcp.example.com` is `example`, `127.0.0.1:3000` is `localhost-3000`.
+///
+/// Many servers are at one address, so its port stands in the name. It has no character that a reference gives a meaning.
+#[cfg_attr(not(test), expect(dead_code, reason = "the proxy still has its own"))]
+pub(crate) fn name_of_host(authority: &Authority) -> String {
+    let host = authority.host().trim_end_matches('.').to_ascii_lowercase();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+    let is_here = host == "localhost" || address.is_some_and(|address| address.is_loopback());
+    let parts: Vec<&str> = host.split('.').collect();
+    let name = match (address, parts.as_slice()) {
+        _ if is_here => "localhost".into(),
+        (Some(address), _) => address.to_string(),
+        (None, [.., name, _]) => return shorten(name),
+        (None, _) => return shorten(&host),
+    };
+    let port = authority.port().map(|port| format!("-{port}")).unwrap_or_default();
+    format!("{name}{port}").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 fn shorten(word: &str) -> String {
@@ -85,5 +107,25 @@ mod tests {
             assert_eq!(name_of(&program, &words.collect::<Vec<_>>()), expected, "{command}");
         }
         assert_eq!(name_of("sh".as_ref(), &["-c".into(), "exec server --flag".into()]), "sh");
+    }
+
+    #[test]
+    fn a_server_over_http_is_called_by_its_host_and_one_at_an_address_by_its_port_too() {
+        for (authority, expected) in [
+            ("mcp.example.com", "example"),
+            ("mcp.example.com:8443", "example"),
+            ("Example.COM.", "example"),
+            ("search.localhost:3000", "search"),
+            ("search-mcp:3000", "search"),
+            ("localhost", "localhost"),
+            ("LocalHost:18401", "localhost-18401"),
+            ("127.0.0.1:18401", "localhost-18401"),
+            ("127.0.0.9", "localhost"),
+            ("[::1]:80", "localhost-80"),
+            ("192.168.1.5:8080", "192-168-1-5-8080"),
+            ("[2001:db8::1]:8080", "2001-db8--1-8080"),
+        ] {
+            assert_eq!(name_of_host(&authority.parse().unwrap()), expected, "{authority}");
+        }
     }
 }

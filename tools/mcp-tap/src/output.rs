@@ -1,11 +1,16 @@
 //! Where output goes: colours or none, a pager or none, and a pipe whose reader may have gone.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
 
 use crate::arguments::{Global, When};
 use crate::failure::Failure;
 use crate::new_file::NewFile;
+use crate::text::is_hidden;
 
 /// What shows long output on a terminal when `PAGER` names nothing: goes away by itself when it fits on the screen.
 const PAGER: &str = "less";
@@ -103,6 +108,46 @@ impl Output {
     }
 }
 
+impl Output {
+    /// A line of JSON.
+    pub(crate) fn json(&mut self, value: &Value) -> io::Result<()> {
+        let text = value.to_string();
+        writeln!(self, "{}", visible(&text))
+    }
+
+    /// A line of JSON with messages in it as they were written: on a terminal they are made [visible], elsewhere not a byte
+    /// of them is another.
+    pub(crate) fn json_with_verbatim(&mut self, json: &str) -> io::Result<()> {
+        if self.file.is_some() || !io::stdout().is_terminal() {
+            return writeln!(self, "{json}");
+        }
+        // Between tokens it means nothing, and on a terminal it leads back to where the line began.
+        let json = json.replace('\r', " ");
+        writeln!(self, "{}", visible(&json))
+    }
+}
+
+/// JSON that means the same and cannot act on a terminal: what would, or cannot be seen, is written as an escape. Outside of
+/// strings there is no such character, but for line ends.
+pub(crate) fn visible(json: &str) -> Cow<'_, str> {
+    // Others that act are escaped in all JSON.
+    let acts = |character: char| character >= '\x7f' && is_hidden(character);
+    if !json.contains(acts) {
+        return json.into();
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if acts(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out.into()
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.as_mut().map_or(Err(io::ErrorKind::BrokenPipe.into()), |out| out.write(bytes))
@@ -120,6 +165,27 @@ impl Drop for Output {
         self.out = None;
         if let Some(pager) = &mut self.pager {
             let _ = pager.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_means_the_same_and_does_not_act_on_a_terminal() {
+        for (json, expected) in [
+            (r#"{"plain":"é 😀 \u001b"}"#, r#"{"plain":"é 😀 \u001b"}"#),
+            ("[\"\u{9b}2J\",\n1]", "[\"\\u009b2J\",\n1]"),
+            ("{\"\u{202e}k\u{7f}\":\"\u{61c}\u{200b}\"}", "{\"\\u202ek\\u007f\":\"\\u061c\\u200b\"}"),
+            // Beyond 16 bits an escape is a pair; behind an escaped backslash it is one all the same.
+            ("\"\u{e0041}\"", "\"\\udb40\\udc41\""),
+            ("\"\\\\\u{85}\"", "\"\\\\\\u0085\""),
+        ] {
+            assert_eq!(visible(json), expected);
+            let read = |json: &str| serde_json::from_str::<Value>(json).unwrap();
+            assert_eq!(read(json), read(expected));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tap_relay::{Clock, Copies};
@@ -11,6 +11,7 @@ use tap_transport::{is_writable, standard, write_all};
 
 use crate::paths::{default_database, lossy, recorded_by};
 use crate::reference::new_uuid;
+use crate::telling::Teller;
 
 /// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
 /// message. After a quiet spell the first one is written at once.
@@ -126,17 +127,22 @@ fn environment() -> Vec<String> {
 }
 
 /// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
-/// does not read stderr, another thread does the waiting, for as long as the tap lives.
+/// does not read stderr, one other thread does the waiting, for as long as the tap lives, and drops what is too much.
 pub(crate) fn say(text: &str) {
     tracing::warn!("{text}");
     let mut line = format!("mcp-tap: {text}\n");
     if line.len() > WHOLE_WRITE_BYTES {
         line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
     }
-    if is_writable(standard(2)) {
+    static TELLER: OnceLock<Teller> = OnceLock::new();
+    if TELLER.get().is_none_or(Teller::is_idle) && is_writable(standard(2)) {
         let _ = write_all(standard(2), line.as_bytes());
     } else {
-        let waiting = std::thread::Builder::new().name("tell".into());
-        let _ = waiting.spawn(move || write_all(standard(2), line.as_bytes()));
+        let teller = TELLER.get_or_init(|| {
+            Teller::start(|line| {
+                let _ = write_all(standard(2), line);
+            })
+        });
+        teller.leave(line.into_bytes());
     }
 }

@@ -37,19 +37,33 @@ pub(super) struct Waiting {
 pub(super) struct Cursor {
     pub(super) last_event_id: Option<String>,
     pub(super) retry_ms: Option<u64>,
-    /// How often in a row it was opened and said nothing.
+    /// How often in a row it was opened and brought nothing on.
     pub(super) n_attempts: u32,
+    /// How often in a row it was opened and had no event at all.
+    pub(super) n_silent: u32,
 }
 
 impl Cursor {
     /// Takes in what an event says of resuming.
     pub(super) fn note(&mut self, event: &SseEvent) {
-        if let Some(id) = event.id.as_ref().and_then(|id| std::str::from_utf8(id).ok()) {
-            self.last_event_id = (!id.is_empty()).then(|| id.to_owned());
+        if let Some(id) = &event.id {
+            // What cannot be sent back as it is would have another stream gone on with, or this one from elsewhere.
+            self.last_event_id = std::str::from_utf8(id).ok().filter(|id| can_be_sent_back(id)).map(str::to_owned);
         }
         self.retry_ms = event.retry_ms.or(self.retry_ms);
-        self.n_attempts = 0;
+        self.n_silent = 0;
+        // Servers that have their clients ask again and again say how often, and name an event each time. Who says "at once"
+        // without anything else has not gone on.
+        let asks_for_pauses = self.retry_ms.is_some_and(|retry_ms| 0 < retry_ms) && event.id.is_some();
+        if asks_for_pauses || event.data.as_ref().is_some_and(|data| !data.is_empty()) {
+            self.n_attempts = 0;
+        }
     }
+}
+
+/// Whether an event's id can stand in a header and be read there as what it is.
+fn can_be_sent_back(id: &str) -> bool {
+    !id.is_empty() && id.trim() == id && id.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// An exchange that has not ended.
@@ -93,6 +107,10 @@ impl Exchange {
     /// Whether what comes after it has to wait for the server to take it.
     pub(super) fn holds_up_others(&self) -> bool {
         self.is_notice && !self.accepted
+    }
+
+    pub(super) fn status(&self) -> Option<u16> {
+        self.head.as_ref().map(|head| head.status)
     }
 
     pub(super) fn is_stream(&self) -> bool {

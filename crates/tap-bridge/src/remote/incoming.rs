@@ -6,9 +6,10 @@ use tap_jsonrpc::{Kind, Node, RawId, SseEvent};
 use super::exchange::{Exchange, Purpose, Waiting};
 use super::streams::Shape;
 use super::{Ending, Head, RemoteServer};
-use crate::answer::one_line;
+use crate::answer::{one_line, with_id};
 use crate::message::{Incoming, Message, Nature};
-use crate::router::same_number;
+use crate::notice::Notice;
+use crate::router::{other_type, same_number};
 
 /// What of a body that is no message is quoted, bytes.
 const QUOTED_BYTES: usize = 200;
@@ -52,7 +53,7 @@ impl RemoteServer {
             return;
         };
         if event.lost_bytes > 0 {
-            return self.tell("an event of the server's is larger than the limit, and was dropped".into());
+            return self.tell(Notice::EventTooLarge);
         }
         match event.name() {
             b"message" => self.deliver(number, data),
@@ -89,7 +90,9 @@ impl RemoteServer {
                 self.fail(std::mem::take(&mut exchange.waiting), &cause);
                 match self.shape {
                     Shape::Opening(_) => self.opening_failed(&cause),
-                    Shape::Streamable | Shape::OldStream => self.tell(format!("the session is over: {cause}")),
+                    Shape::Streamable | Shape::OldStream => {
+                        self.tell(Notice::SessionOver { status: exchange.status() })
+                    }
                 }
             }
             Purpose::Delete => {
@@ -109,21 +112,18 @@ impl RemoteServer {
             incoming.only().filter(|message| message.kind == Kind::Error).and_then(|_| Node::new(body).get("error"));
         match error {
             // Who refuses a request may not have read its id.
-            Some(error) if !exchange.waiting.is_empty() && !answers_any(&incoming, exchange) => {
+            Some(_) if !exchange.waiting.is_empty() && !answers_any(&incoming, exchange) => {
                 for waiting in std::mem::take(&mut exchange.waiting) {
-                    let answer =
-                        [b"{\"jsonrpc\":\"2.0\",\"id\":", waiting.id.as_bytes(), b",\"error\":", error.bytes(), b"}"];
-                    let answer = one_line(&Bytes::from(answer.concat()));
-                    self.say_to_host(&answer);
+                    self.say_to_host(&one_line(&with_id(body, waiting.id.as_bytes())));
                 }
             }
             _ if matches!(incoming.nature, Nature::Message | Nature::Batch) => {
-                self.take_in(&incoming, body, Some(&mut exchange.waiting));
+                self.take_in(&incoming, body, (&mut exchange.waiting, exchange.purpose));
             }
             _ => {}
         }
         if is_refusal && exchange.head.as_ref().is_some_and(|head| head.status == 404) && self.session.is_some() {
-            self.tell("the server does not know the session any more: the host has to begin a new one".into());
+            self.tell(Notice::SessionUnknown);
         }
     }
 
@@ -133,8 +133,7 @@ impl RemoteServer {
         let is_success = (200..300).contains(&status);
         if exchange.waiting.is_empty() {
             if exchange.is_notice && (failure.is_some() || !is_success) {
-                let cause = cause(&exchange, body, failure);
-                self.tell(format!("a notification or an answer of the host's was not taken: {cause}"));
+                self.tell(Notice::NotTaken { status: exchange.status() });
             }
             return;
         }
@@ -150,31 +149,36 @@ impl RemoteServer {
     fn deliver(&mut self, number: u64, data: &Bytes) {
         let incoming = Incoming::read(data);
         if incoming.nature == Nature::NotJson {
-            return self.tell(format!("an event of the server's is no JSON, and was dropped: {}", quoted(data)));
+            return self.tell(Notice::EventNotJson);
         }
-        let mut waiting = self.exchanges.get_mut(&number).map(|exchange| std::mem::take(&mut exchange.waiting));
-        self.take_in(&incoming, data, waiting.as_mut());
-        if let (Some(exchange), Some(waiting)) = (self.exchanges.get_mut(&number), waiting) {
+        let Some(exchange) = self.exchanges.get_mut(&number) else {
+            return;
+        };
+        let (mut waiting, purpose) = (std::mem::take(&mut exchange.waiting), exchange.purpose);
+        self.take_in(&incoming, data, (&mut waiting, purpose));
+        if let Some(exchange) = self.exchanges.get_mut(&number) {
             exchange.waiting = waiting;
         }
     }
 
-    /// Passes on what the server said. Who waits for an answer in it is first looked for in `waiting`.
-    fn take_in(&mut self, incoming: &Incoming, bytes: &Bytes, mut waiting: Option<&mut Vec<Waiting>>) {
+    /// Passes on what the server said on an exchange. Who waits for an answer in it is first looked for among those who wait
+    /// there.
+    fn take_in(&mut self, incoming: &Incoming, bytes: &Bytes, waiting: (&mut Vec<Waiting>, Purpose)) {
+        let (waiting, purpose) = waiting;
+        let mut line = one_line(bytes);
         for message in incoming.messages.iter().filter(|message| message.is_answer()) {
-            let Some(id) = &message.id else {
-                continue;
-            };
-            let here = waiting.as_mut().and_then(|waiting| taken(waiting, id));
-            let elsewhere = here.or_else(|| self.taken_anywhere(id));
-            // Servers that read numbers as JavaScript does answer `1.0` with `1`: what an exchange with one request says is
-            // the answer to that, whatever its id.
-            let by_place = || waiting.as_mut().filter(|waiting| waiting.len() == 1).and_then(|waiting| waiting.pop());
-            if let Some(answered) = elsewhere.or_else(by_place) {
+            let id = message.id.as_ref().filter(|id| !id.is_null());
+            let here = id.and_then(|id| taken(waiting, id));
+            if let Some(answered) = here.or_else(|| self.taken_anywhere(id?)) {
+                self.learn(&answered, message, bytes);
+            } else if let Some(answered) = taken_by_place(waiting, purpose, id, message.kind) {
+                if incoming.only().is_some() && id.is_none_or(|id| !same_number(id, &answered.id)) {
+                    // The host would not find its question.
+                    line = one_line(&with_id(bytes, answered.id.as_bytes()));
+                }
                 self.learn(&answered, message, bytes);
             }
         }
-        let line = one_line(bytes);
         self.say_to_host(&line);
     }
 
@@ -204,6 +208,22 @@ fn taken(waiting: &mut Vec<Waiting>, id: &RawId) -> Option<Waiting> {
     let exact = waiting.iter().position(|waiting| waiting.id == *id);
     let index = exact.or_else(|| waiting.iter().position(|waiting| same_number(&waiting.id, id)))?;
     Some(waiting.remove(index))
+}
+
+/// The one request that an answer without its id must be for, if there is such a one.
+fn taken_by_place(waiting: &mut Vec<Waiting>, purpose: Purpose, id: Option<&RawId>, kind: Kind) -> Option<Waiting> {
+    let [only] = waiting.as_slice() else {
+        return None;
+    };
+    let is_its = match id {
+        // Who refuses a request may not have read its id.
+        None => kind == Kind::Error,
+        Some(id) if other_type(id, &only.id) => true,
+        // What an exchange says on which one request was sent is the answer to that. On the stream of HTTP+SSE it may be a
+        // late answer to another.
+        Some(_) => purpose != Purpose::OldStream,
+    };
+    if is_its { waiting.pop() } else { None }
 }
 
 fn answers_any(incoming: &Incoming, exchange: &Exchange) -> bool {

@@ -9,8 +9,11 @@ use crate::message::Incoming;
 /// How long after its end a stream is opened again when the server does not say, nanoseconds.
 const RETRY_NS: u64 = 1_000_000_000;
 
-/// The longest such time.
+/// The longest such time that is ours to choose.
 const RETRY_LIMIT_NS: u64 = 30_000_000_000;
+
+/// The longest time that a server may ask for: somebody waits for what comes then.
+const TOLD_LIMIT_NS: u64 = 600_000_000_000;
 
 /// The shortest time, even if the server says so: it may end every stream at once.
 const SHORTEST_RETRY_NS: u64 = 100_000_000;
@@ -70,7 +73,7 @@ impl RemoteServer {
         let Exchange { purpose, mut cursor, waiting, is_modern, .. } = exchange;
         let can_resume = match purpose {
             Purpose::Messages | Purpose::Resume => {
-                !is_modern && cursor.last_event_id.is_some() && cursor.n_attempts < ATTEMPTS
+                !is_modern && cursor.last_event_id.is_some() && cursor.n_silent < ATTEMPTS
             }
             Purpose::Listen => true,
             Purpose::OldStream | Purpose::Delete => false,
@@ -78,10 +81,15 @@ impl RemoteServer {
         if !can_resume {
             return waiting;
         }
-        let told_ns = cursor.retry_ms.map(|retry_ms| retry_ms.saturating_mul(1_000_000));
-        let doubled_ns = RETRY_NS.saturating_mul(1 << cursor.n_attempts.min(5));
-        let wait_ns = told_ns.unwrap_or(doubled_ns.min(RETRY_LIMIT_NS)).max(SHORTEST_RETRY_NS);
+        let doubled_ns = RETRY_NS.saturating_mul(1 << cursor.n_attempts.min(5)).min(RETRY_LIMIT_NS);
+        let wait_ns = match cursor.retry_ms.map(|retry_ms| retry_ms.saturating_mul(1_000_000)) {
+            // The first time is the server's to choose; it does not know of those that lead nowhere.
+            Some(told_ns) if cursor.n_attempts == 0 => told_ns.clamp(SHORTEST_RETRY_NS, TOLD_LIMIT_NS),
+            Some(told_ns) => told_ns.max(doubled_ns).min(TOLD_LIMIT_NS),
+            None => doubled_ns,
+        };
         cursor.n_attempts += 1;
+        cursor.n_silent += 1;
         let purpose = if purpose == Purpose::Listen { Purpose::Listen } else { Purpose::Resume };
         self.retries.push(Retry { at_ns: self.now_ns.saturating_add(wait_ns), purpose, waiting, cursor });
         Vec::new()
@@ -151,8 +159,10 @@ fn resolved(base: &str, reference: &str) -> Option<String> {
     let (origin, path) = base.split_at_checked(origin_end)?;
     let path = path.split(['?', '#']).next().unwrap_or_default();
     if reference.contains("://") && !reference.starts_with(['/', '?']) {
-        let (start, target) = reference.split_at_checked(origin.len())?;
-        let same = start.eq_ignore_ascii_case(origin) && (target.is_empty() || target.starts_with(['/', '?', '#']));
+        let (scheme, rest) = reference.split_once("://")?;
+        let (authority, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (own_scheme, own_authority) = origin.split_once("://")?;
+        let same = scheme.eq_ignore_ascii_case(own_scheme) && same_host(own_scheme, authority, own_authority);
         return same.then(|| format!("{origin}{target}"));
     }
     match reference.as_bytes() {
@@ -164,6 +174,17 @@ fn resolved(base: &str, reference: &str) -> Option<String> {
             Some(format!("{origin}{folder}{reference}"))
         }
     }
+}
+
+/// Whether two authorities of a scheme are one host and port. The scheme's own port need not be written.
+fn same_host(scheme: &str, one: &str, other: &str) -> bool {
+    let port = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
+    let without = |authority: &str| {
+        let authority = authority.to_ascii_lowercase();
+        let bare = authority.strip_suffix(port).or(authority.strip_suffix(':')).map(str::to_owned);
+        bare.unwrap_or(authority)
+    };
+    without(one) == without(other)
 }
 
 #[cfg(test)]
@@ -180,6 +201,16 @@ mod tests {
             ("http://a:1/sse", "http://a:1/m?u=http://b/", Some("http://a:1/m?u=http://b/")),
             ("http://a:1/sse", "HTTP://A:1/m", Some("http://a:1/m")),
             ("http://a:1/sse", "/m?u=http://b/", Some("http://a:1/m?u=http://b/")),
+            ("https://a/sse", "https://a:443/m", Some("https://a/m")),
+            ("https://a:443/sse", "https://A/m", Some("https://a:443/m")),
+            ("http://[::1]/sse", "http://[::1]:80/m", Some("http://[::1]/m")),
+            ("http://a/sse", "http://a:/m", Some("http://a/m")),
+            ("http://a/sse", "http://a:80", Some("http://a")),
+            ("https://a/sse", "https://a:80/m", None),
+            ("http://a/sse", "http://a:443/m", None),
+            ("http://a:1/sse", "http://a/m", None),
+            ("http://a/sse", "http://a:80@b/m", None),
+            ("http://a/sse", "http://a:80:80/m", None),
             ("http://a:1/sse", "http://a:12/m", None),
             ("http://a:1/sse", "https://a:1/m", None),
             ("http://a:1/sse", "//b/m", None),

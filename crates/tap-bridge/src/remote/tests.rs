@@ -34,7 +34,7 @@ impl Bench {
                 }
                 Action::Stop { exchange } => format!("stop {exchange}"),
                 Action::ToHost(line) => format!("host {}", utf8(&line).trim_end()),
-                Action::Tell(text) => format!("tell {text}"),
+                Action::Tell(notice) => format!("tell {notice}"),
                 Action::Finished => "finished".into(),
             };
             self.done.push(told);
@@ -263,6 +263,7 @@ fn what_is_no_answer_becomes_an_error_with_the_id_and_the_cause() {
     bench.host(&ask("1"));
     bench.ended(4, "", Some("cannot connect"));
     assert!(bench.done.last().unwrap().contains("mcp-tap: cannot connect"));
+    assert!(!bench.done.iter().any(|done| done.starts_with("tell")));
     bench.host(&ask("2"));
     let head = Head { status: 401, challenge: Some("Bearer realm=\"x\"".into()), ..Head::default() };
     bench.server.head(5, head);
@@ -321,6 +322,105 @@ fn a_stream_that_broke_off_is_gone_on_with_where_it_was() {
     bench.time(2_000_000_000);
     bench.json(7, 405, "");
     assert!(bench.done.last().unwrap().contains("HTTP 405"), "{:?}", bench.done);
+}
+
+#[test]
+fn an_error_without_the_id_on_a_stream_is_for_the_only_request_there_is() {
+    let null = r#"{"id":null,"error":{"code":1}}"#;
+    for (answer, expected) in [
+        (null, r#"host {"id":5,"error":{"code":1}}"#),
+        (r#"{"error":{"code":1}}"#, r#"host {"jsonrpc":"2.0","id":5,"error":{"code":1}}"#),
+        (r#"{"id":"5","result":{}}"#, r#"host {"id":5,"result":{}}"#),
+        (r#"{"id":5.0,"result":{}}"#, r#"host {"id":5.0,"result":{}}"#),
+    ] {
+        let mut bench = Bench::begun(None);
+        bench.host(&ask("5"));
+        bench.sent(4);
+        bench.head(4, 200, "text/event-stream");
+        bench.done.clear();
+        bench.events(4, &format!("data: {answer}\n\n"));
+        bench.ended(4, "", None);
+        bench.check(&[expected]);
+    }
+    // Where there are two it is passed on, and each of them gets an error in the end.
+    let mut bench = Bench::begun(None);
+    bench.host(r#"[{"id":1,"method":"x"},{"id":2,"method":"x"}]"#);
+    bench.sent(4);
+    bench.head(4, 200, "text/event-stream");
+    bench.done.clear();
+    bench.events(4, &format!("data: {null}\n\n"));
+    bench.ended(4, "", None);
+    assert_eq!(bench.done.len(), 3, "{:?}", bench.done);
+    assert_eq!(bench.done[0], format!("host {null}"));
+}
+
+#[test]
+fn a_stream_whose_events_ids_cannot_be_sent_back_is_not_gone_on_with() {
+    for id in ["é", "a\u{7f}", " a ", "☃"] {
+        let mut bench = Bench::begun(None);
+        bench.host(&ask("1"));
+        bench.sent(4);
+        bench.head(4, 200, "text/event-stream");
+        bench.done.clear();
+        // The id before does not count any more.
+        bench.events(4, &format!("id: e1\ndata:\n\nid: {id}\ndata:\n\n"));
+        bench.ended(4, "", Some("reset"));
+        assert_eq!(bench.done.len(), 1, "{id}: {:?}", bench.done);
+        assert!(bench.done[0].starts_with(r#"host {"jsonrpc":"2.0","id":1,"error""#), "{id}: {:?}", bench.done);
+        assert_eq!(bench.server.timeout_ns(), None);
+    }
+}
+
+#[test]
+fn how_long_a_stream_is_waited_for_is_the_servers_to_choose_within_bounds() {
+    const S: u64 = 1_000_000_000;
+    for (event, expected) in [
+        // It says nothing of it.
+        ("", &[S, 2 * S, 4 * S, 8 * S, 16 * S, 30 * S, 30 * S][..]),
+        // At once is not for ever at once.
+        ("retry: 0\n\n", &[S / 10, 2 * S, 4 * S, 8 * S, 16 * S, 30 * S, 30 * S]),
+        ("id: 1\nretry: 0\ndata:\n\n", &[S / 10, 2 * S, 4 * S, 8 * S]),
+        ("retry: 5000\n\n", &[5 * S, 5 * S, 5 * S, 8 * S, 16 * S]),
+        // It has its clients come back, and goes on each time.
+        ("id: 1\nretry: 5000\ndata:\n\n", &[5 * S; 12]),
+        ("retry: 60000\n\n", &[60 * S; 5]),
+        ("retry: 18446744073709551615\n\n", &[600 * S, 600 * S]),
+        ("retry: 0\ndata: {\"method\":\"x\"}\n\n", &[S / 10, S / 10, S / 10]),
+    ] {
+        let mut bench = Bench::begun(None);
+        let mut now_ns = 0;
+        for (index, wait_ns) in expected.iter().enumerate() {
+            let exchange = 3 + index as u64;
+            bench.head(exchange, 200, "text/event-stream");
+            bench.events(exchange, event);
+            bench.ended(exchange, "", None);
+            now_ns += wait_ns;
+            assert_eq!(bench.server.timeout_ns(), Some(now_ns), "{event:?}, time {index}");
+            bench.time(now_ns);
+        }
+    }
+}
+
+#[test]
+fn a_late_answer_on_the_stream_of_http_with_sse_is_no_other_ones() {
+    let mut bench = Bench::new();
+    bench.host(INITIALIZE);
+    bench.sent(1);
+    bench.json(1, 405, "");
+    bench.head(2, 200, "text/event-stream");
+    bench.events(2, "event: endpoint\ndata: /m\n\n");
+    bench.sent(3);
+    bench.json(3, 202, "");
+    bench.events(2, &format!("data: {AGREED}\n\n"));
+    bench.host(&ask("1"));
+    bench.sent(4);
+    bench.json(4, 202, "");
+    bench.done.clear();
+    let late = r#"{"id":77,"result":{}}"#;
+    bench.events(2, &format!("data: {late}\n\n"));
+    bench.check(&[&format!("host {late}")]);
+    bench.events(2, "data: {\"id\":null,\"error\":{}}\n\n");
+    bench.check(&[r#"host {"id":1,"error":{}}"#]);
 }
 
 #[test]
@@ -407,8 +507,8 @@ fn what_is_no_message_is_posted_and_its_answer_passed_on() {
     bench.sent(4);
     let refusal = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#;
     bench.json(4, 400, refusal);
-    let told = "tell a notification or an answer of the host's was not taken: the server answered with HTTP 400: ";
-    bench.check(&[&format!("host {refusal}"), &format!("{told}{refusal}")]);
+    let told = "tell a notification or an answer of the host's was not taken by the server (HTTP 400)";
+    bench.check(&[&format!("host {refusal}"), told]);
 }
 
 #[test]

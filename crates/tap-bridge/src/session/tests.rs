@@ -11,7 +11,7 @@ fn told(router: &mut SessionRouter) -> Vec<String> {
             Output::Message { exchange, bytes } => format!("{exchange} {}", utf8(&bytes)),
             Output::Last { exchange, bytes, status } => format!("{exchange} last {status} {}", utf8(&bytes)),
             Output::Close { exchange } => format!("{exchange} close"),
-            Output::Tell(text) => format!("tell {text}"),
+            Output::Tell(notice) => format!("tell {notice}"),
             Output::End => "end".into(),
         })
         .collect()
@@ -106,6 +106,50 @@ fn a_batch_is_answered_when_all_of_it_is() {
 }
 
 #[test]
+fn a_batch_with_a_notification_in_its_answer_ends() {
+    let mut router = with(&[r#"[{"id":1,"method":"x"},{"id":2,"method":"x"}]"#], true);
+    let answer = r#"[{"method":"notifications/message"},{"id":1,"result":{}},{"id":2,"result":{}}]"#;
+    line(&mut router, answer);
+    assert_eq!(told(&mut router), [format!("1 last 200 {answer}")]);
+    // A question of the server's with an id that the client used too answers nothing.
+    let mut router = with(&[r#"[{"id":1,"method":"x"},{"id":2,"method":"x"}]"#], true);
+    let answer = r#"[{"id":2,"method":"roots/list"},{"id":1,"result":{}}]"#;
+    line(&mut router, answer);
+    line(&mut router, r#"{"id":2,"result":{}}"#);
+    assert_eq!(told(&mut router), [format!("1 {answer}"), r#"1 last 200 {"id":2,"result":{}}"#.to_owned()]);
+}
+
+#[test]
+fn a_line_that_answers_several_posts_is_told_to_each() {
+    let mut router = with(&[CALL, OTHER], true);
+    line(&mut router, r#"[{"id":2,"result":{}},{"method":"changed"},{"id":1, "result":{}}]"#);
+    assert_eq!(
+        told(&mut router),
+        [r#"2 last 200 {"id":2,"result":{}}"#, r#"9 {"method":"changed"}"#, r#"1 last 200 {"id":1, "result":{}}"#]
+    );
+}
+
+#[test]
+fn an_error_without_the_id_is_for_the_only_request_there_is() {
+    let error = |id: &str| format!(r#"{{{id}"error":{{"code":1}}}}"#);
+    let second = r#"{"id":2,"method":"x"}"#;
+    for (calls, answer, expected) in [
+        (&[CALL][..], error(r#""id":null,"#), r#"1 last 200 {"id":1,"error":{"code":1}}"#),
+        (&[CALL], error(""), r#"1 last 200 {"jsonrpc":"2.0","id":1,"error":{"code":1}}"#),
+        (&[CALL], error(r#""id":"1","#), r#"1 last 200 {"id":1,"error":{"code":1}}"#),
+        (&[CALL, second], error(r#""id":"2","#), r#"2 last 200 {"id":2,"error":{"code":1}}"#),
+        (&[r#"{"id":"1","method":"x"}"#], r#"{"id":1,"result":{}}"#.into(), r#"1 last 200 {"id":"1","result":{}}"#),
+        (&[CALL, second], error(r#""id":null,"#), "tell an answer of the server's has no question, and was dropped"),
+        (&[CALL], error(r#""id":77,"#), "tell an answer of the server's has no question, and was dropped"),
+        (&[], error(r#""id":null,"#), "tell an answer of the server's has no question, and was dropped"),
+    ] {
+        let mut router = with(calls, true);
+        line(&mut router, &answer);
+        assert_eq!(told(&mut router), [expected], "{calls:?} {answer}");
+    }
+}
+
+#[test]
 fn a_client_that_has_gone_cancels_nothing() {
     let mut router = with(&[CALL], true);
     router.closed(1);
@@ -126,6 +170,13 @@ fn the_end_of_the_server_is_told_to_all() {
         format!(r#"last 200 {{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"mcp-tap: it ended"}}}}"#)
     };
     assert_eq!(told(&mut router), [format!("1 {}", error("1")), format!("2 {}", error("2")), "9 close".to_owned()]);
+    // Each request of a batch is told.
+    let mut router = with(&[r#"[{"id":1,"method":"x"},{"id":"b","method":"x"},{"id":3,"method":"x"}]"#], false);
+    line(&mut router, r#"{"id":1,"result":{}}"#);
+    told(&mut router);
+    router.child_ended("it ended");
+    let first = error("\"b\"").replace("last 200 ", "");
+    assert_eq!(told(&mut router), [format!("1 {first}"), format!("1 {}", error("3"))]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn told(router: &mut SharedRouter) -> Vec<String> {
             Output::Message { exchange, bytes } => format!("{exchange} {}", utf8(&bytes)),
             Output::Last { exchange, bytes, status } => format!("{exchange} last {status} {}", utf8(&bytes)),
             Output::Close { exchange } => format!("{exchange} close"),
-            Output::Tell(text) => format!("tell {text}"),
+            Output::Tell(notice) => format!("tell {notice}"),
             Output::End => "end".into(),
         })
         .collect()
@@ -55,6 +55,30 @@ fn equal_ids_and_tokens_of_two_clients_are_told_apart() {
             r#"10 last 200 {"result":{"of":"a"},"id":1}"#,
         ]
     );
+}
+
+#[test]
+fn an_error_without_the_id_is_for_the_only_request_there_is() {
+    let nobodys = "tell an answer of the server's has no question, and was dropped";
+    for (n_asked, answer, expected) in [
+        (1, r#"{"error":{"code":1},"id":null}"#, &[r#"1 last 200 {"error":{"code":1},"id":"a"}"#][..]),
+        (1, r#"{"error":{"code":1}}"#, &[r#"1 last 200 {"jsonrpc":"2.0","id":"a","error":{"code":1}}"#]),
+        (2, r#"{"error":{"code":1},"id":null}"#, &[nobodys]),
+        (2, r#"{"result":{},"id":"2"}"#, &[r#"2 last 200 {"result":{},"id":"a"}"#]),
+        (2, r#"{"result":{},"id":2.0}"#, &[r#"2 last 200 {"result":{},"id":"a"}"#]),
+        (1, r#"{"result":{},"id":"x"}"#, &[nobodys]),
+        (1, r#"{"result":{},"id":2}"#, &[nobodys]),
+        (1, r#"{"result":{},"id":null}"#, &[nobodys]),
+        (1, r#"{"result":{},"id":0}"#, &[]),
+    ] {
+        let mut router = SharedRouter::default();
+        for exchange in 1..=n_asked {
+            post(&mut router, exchange, r#"{"id":"a","method":"x"}"#);
+        }
+        told(&mut router);
+        line(&mut router, answer);
+        assert_eq!(told(&mut router), expected, "{answer}");
+    }
 }
 
 #[test]

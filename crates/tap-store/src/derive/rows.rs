@@ -23,6 +23,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    pub(super) fn add(&mut self, more: &Self) {
+        self.n_frames += more.n_frames;
+        self.n_messages += more.n_messages;
+        self.n_calls += more.n_calls;
+        self.n_errors += more.n_errors;
+        self.n_bytes += more.n_bytes;
+    }
+
     pub(super) fn frame(&mut self, head: &FrameHead) {
         self.n_frames += 1;
         self.n_bytes += head.length;
@@ -90,11 +98,14 @@ pub(super) struct Rows {
     /// Exchanges of which earlier rows may say something else.
     moved: BTreeSet<u64>,
     refused: Vec<HttpSessionNumber>,
-    /// Sessions of MCP that changed.
-    pub(super) conversations: Vec<Conversation>,
 }
 
 impl Rows {
+    /// How many there are to be written.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() + self.answers.len()
+    }
+
     pub(super) fn take(&mut self, head: &FrameHead, event: Event) {
         let FrameHead { start: place, length, end, .. } = *head;
         self.event(event, |row| Entry { row, place, length, end, exchange: None, conversation: None, source: None });
@@ -238,11 +249,17 @@ impl Rows {
                 connection.prepare_cached(statement)?.execute(params![session, signed(number.0)])?;
             }
         }
-        for conversation in &self.conversations {
-            write_conversation(connection, session, conversation)?;
-        }
         Ok(())
     }
+}
+
+/// Writes down sessions of MCP as they are now.
+pub(super) fn write_conversations<'a>(
+    connection: &Connection,
+    session: i64,
+    conversations: impl IntoIterator<Item = &'a Conversation>,
+) -> rusqlite::Result<()> {
+    conversations.into_iter().try_for_each(|conversation| write_conversation(connection, session, conversation))
 }
 
 fn write_exchange(connection: &Connection, session: i64, exchange: &Exchange) -> rusqlite::Result<()> {

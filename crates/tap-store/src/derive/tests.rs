@@ -158,3 +158,144 @@ fn several_who_work_it_out_at_the_same_time_come_to_the_same() {
     });
     assert_eq!(dump(&Connection::open(&path).unwrap()), in_one_go(&segments));
 }
+
+/// One of some derivers, and what it does: more segments come, then it reads, or writes what it has read.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    Step(usize, usize),
+    Read(usize, usize),
+    Write(usize),
+}
+
+/// Derives in these turns, and says how many segments each deriver has read.
+fn in_halves(segments: &[Segment], turns: &[Turn]) -> (Vec<String>, Vec<u64>) {
+    let mut connection = database(Transport::Http);
+    let mut derivers = [0; 3].map(|_| Deriver::new(1, Transport::Http));
+    let mut coming = (0..).zip(segments.iter().cloned());
+    let mut come = |connection: &Connection, n_segments: usize| {
+        let some: Vec<_> = coming.by_ref().take(n_segments).collect();
+        insert_segments(connection, 1, &some).unwrap();
+    };
+    for turn in turns {
+        match *turn {
+            Turn::Step(who, n_segments) => {
+                come(&connection, n_segments);
+                step(&mut derivers[who], &mut connection, false);
+            }
+            Turn::Read(who, n_segments) => {
+                come(&connection, n_segments);
+                derivers[who].read_on(&connection, false).unwrap();
+            }
+            Turn::Write(who) => {
+                derivers[who].write(&mut connection, Immediate, Step::More).unwrap();
+            }
+        }
+    }
+    come(&connection, segments.len());
+    let mut turn = 0;
+    while step(&mut derivers[turn % 3], &mut connection, true) == Step::More {
+        turn += 1;
+    }
+    (dump(&connection), derivers.iter().map(|deriver| deriver.n_read).collect())
+}
+
+fn any_turn() -> impl Strategy<Value = Turn> {
+    prop_oneof![
+        (0..3usize, 0..3usize).prop_map(|(who, n_segments)| Turn::Step(who, n_segments)),
+        (0..3usize, 0..3usize).prop_map(|(who, n_segments)| Turn::Read(who, n_segments)),
+        (0..3usize).prop_map(Turn::Write),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn who_loses_against_another_keeps_what_he_has_read(
+        pieces in crate::http_traffic::pieces(true), borders in prop::collection::vec(any::<prop::sample::Index>(), 1..20),
+        turns in prop::collection::vec(any_turn(), 0..30),
+    ) {
+        let segments = crate::http_traffic::pack_otherwise(&pieces, &[], &borders);
+        let (found, n_read) = in_halves(&segments, &turns);
+        let expected = in_one_go_over(Transport::Http, &segments);
+        prop_assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert_eq!(found, expected);
+        }
+        prop_assert!(n_read.iter().all(|n_read| *n_read <= segments.len() as u64), "{n_read:?} of {}", segments.len());
+    }
+}
+
+/// Calls over HTTP, a segment each.
+fn calls(n_calls: u64) -> Vec<Segment> {
+    let json: &[(&str, &str)] = &[("content-type", "application/json")];
+    let exchange = |number| {
+        let (call, result) =
+            (format!(r#"{{"id":{number},"method":"ping"}}"#), format!(r#"{{"id":{number},"result":{{}}}}"#));
+        crate::http_traffic::exchange(number, ("POST /mcp", json, call.as_bytes()), (200, json, result.as_bytes()))
+    };
+    (1..=n_calls).flat_map(|number| crate::http_traffic::pack(&exchange(number), &[])).collect()
+}
+
+#[test]
+fn of_two_who_follow_a_session_that_grows_each_reads_it_once_whoever_comes_first() {
+    let segments = calls(120);
+    let expected = in_one_go_over(Transport::Http, &segments);
+    let in_turn: Vec<_> = (0..120).map(|turn| Turn::Step(turn % 2, 1)).collect();
+    // The first always loses: what it has read is written by the second before.
+    let lost: Vec<_> =
+        (0..40).flat_map(|_| [Turn::Read(1, 1), Turn::Read(0, 2), Turn::Write(1), Turn::Write(0)]).collect();
+    let lost_to_more: Vec<_> = (0..40).flat_map(|_| [Turn::Read(0, 1), Turn::Step(1, 2), Turn::Write(0)]).collect();
+    for turns in [in_turn, lost, lost_to_more] {
+        let (found, n_read) = in_halves(&segments, &turns);
+        assert_eq!(found, expected);
+        assert!(n_read.iter().all(|n_read| *n_read <= 120) && n_read.iter().sum::<u64>() <= 360, "{n_read:?}");
+    }
+}
+
+#[test]
+fn who_reads_a_session_that_its_tap_has_worked_out_reads_nothing_again() {
+    let segments = calls(10);
+    let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
+    let mut connection = database(Transport::Http);
+    insert_segments(&connection, 1, &numbered[..9]).unwrap();
+    while step(&mut Deriver::new(1, Transport::Http), &mut connection, false) == Step::More {}
+    let mut reader = Deriver::new(1, Transport::Http);
+    assert_eq!((step(&mut reader, &mut connection, false), reader.n_read), (Step::UpToDate, 0));
+    insert_segments(&connection, 1, &numbered[9..]).unwrap();
+    assert_eq!((step(&mut reader, &mut connection, false), reader.n_read), (Step::UpToDate, 10));
+    assert!(!reader.should_rather_wait(&connection).unwrap());
+}
+
+#[test]
+fn a_position_behind_all_that_there_is_is_none() {
+    let segments = calls(3);
+    let numbered: Vec<_> = (0..).zip(segments.iter().cloned()).collect();
+    let mut connection = database(Transport::Http);
+    insert_segments(&connection, 1, &numbered).unwrap();
+    while step(&mut Deriver::new(1, Transport::Http), &mut connection, false) == Step::More {}
+    connection.execute("UPDATE digest SET position = '{\"http\":9,\"frames\":1}'", []).unwrap();
+    let mut deriver = Deriver::new(1, Transport::Http);
+    while step(&mut deriver, &mut connection, true) == Step::More {}
+    assert_eq!(dump(&connection), in_one_go_over(Transport::Http, &segments));
+}
+
+#[test]
+fn who_would_read_much_again_to_add_little_rather_waits_for_the_tap() {
+    let json: &[(&str, &str)] = &[("content-type", "application/json")];
+    let body = vec![b' '; READ_AGAIN_BYTES as usize / 4];
+    let exchange = |number| {
+        crate::http_traffic::pack(
+            &crate::http_traffic::exchange(number, ("POST /", json, &body), (200, json, b"")),
+            &[],
+        )
+    };
+    let numbered: Vec<_> = (0..).zip((1..7).flat_map(exchange)).collect();
+    let mut connection = database(Transport::Http);
+    insert_segments(&connection, 1, &numbered[..5]).unwrap();
+    let reader = Deriver::new(1, Transport::Http);
+    assert!(!reader.should_rather_wait(&connection).unwrap(), "nobody has begun");
+    let mut tap = Deriver::new(1, Transport::Http);
+    while step(&mut tap, &mut connection, false) == Step::More {}
+    insert_segments(&connection, 1, &numbered[5..]).unwrap();
+    assert!(reader.should_rather_wait(&connection).unwrap());
+    assert!(!tap.should_rather_wait(&connection).unwrap());
+}

@@ -2,7 +2,7 @@
 //!
 //! Frames of stdio are cut and observed, and that can go on from a position. What is over HTTP is followed with all that it
 //! takes, which cannot be written down: whoever goes on where another process stood reads from the first segment again up to
-//! there, and says nothing of it.
+//! there, and says nothing of it. Who has read some of it before reads on from there.
 
 use serde_json::json;
 use tap_exchange::{Conversation, HttpReading, Read};
@@ -35,40 +35,35 @@ impl Works {
         }
     }
 
-    /// From a [position](Self::position), by way of what was read before, if that leads there; `None` where it is none.
+    /// Of stdio, from a [position](Self::position); `None` where it is none.
     pub(super) fn resume(
-        self,
         position: &str,
         waiting: impl FnOnce() -> rusqlite::Result<Vec<WaitingRequest>>,
         identity: &Identity,
     ) -> rusqlite::Result<Option<Self>> {
-        let leads_there = self.leads_to(position);
-        Ok(match self {
-            Self::Stdio(_) => match position_from_text(position) {
-                Some(position) => {
-                    let observer = Observer::resume(waiting()?, identity.clone());
-                    Some(Self::Stdio(Box::new(Reading::resume(position, observer))))
-                }
-                None => None,
-            },
-            Self::Http { reading, .. } => next_of(position).map(|resumed_at| {
-                let reading = if leads_there { reading } else { Box::default() };
-                Self::Http { reading, resumed_at, is_over: false }
-            }),
-        })
+        let Some(position) = position_from_text(position) else {
+            return Ok(None);
+        };
+        let observer = Observer::resume(waiting()?, identity.clone());
+        Ok(Some(Self::Stdio(Box::new(Reading::resume(position, observer)))))
     }
 
-    /// Whether reading on comes to this position.
-    pub(super) fn leads_to(&self, position: &str) -> bool {
-        match self {
-            Self::Stdio(_) => false,
-            Self::Http { reading, is_over, .. } => {
-                !is_over && next_of(position).is_some_and(|next| reading.next_segment() <= next)
-            }
+    /// Over HTTP: what is below this segment was worked out by somebody else, and is read without saying anything of it.
+    pub(super) fn resume_at(&mut self, next: u64) {
+        if let Self::Http { resumed_at, .. } = self {
+            *resumed_at = next;
         }
     }
 
-    /// Where it stands, for [`resume`](Self::resume), when so many frames were completed.
+    /// Whether it was told that no segment will follow.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http { is_over, .. } => *is_over,
+        }
+    }
+
+    /// Where it stands when so many frames were completed.
     pub(super) fn position(&self, n_frames: u64) -> String {
         match self {
             Self::Stdio(reading) => position_to_text(&reading.position()),
@@ -144,28 +139,32 @@ impl Works {
         }
     }
 
-    /// Says who talks, and which sessions of MCP changed.
-    pub(super) fn introduce(&mut self, identity: &mut Identity, rows: &mut Rows) {
+    /// Which sessions of MCP changed since this was asked last.
+    pub(super) fn changed(&mut self) -> Vec<Conversation> {
+        match self {
+            Self::Stdio(_) => Vec::new(),
+            Self::Http { reading, .. } => reading.changed_conversations(),
+        }
+    }
+
+    /// Says who talks.
+    pub(super) fn introduce(&self, identity: &mut Identity) {
         match self {
             Self::Stdio(reading) => identity.clone_from(reading.identity()),
             Self::Http { reading, .. } => {
-                let changed: Vec<Conversation> = reading.changed_conversations();
-                if !changed.is_empty() {
-                    // Of many, those of the session that was begun last, whichever changed last: that would depend on how
-                    // much is worked out at a time.
-                    for conversation in reading.conversations() {
-                        identity.client = conversation.client.or(identity.client.take());
-                        identity.server = conversation.server.or(identity.server.take());
-                        identity.revision = conversation.revision.or(identity.revision.take());
-                    }
+                // Of many, those of the session that was begun last, whichever changed last: that would depend on how
+                // much is worked out at a time.
+                for conversation in reading.conversations() {
+                    identity.client = conversation.client.or(identity.client.take());
+                    identity.server = conversation.server.or(identity.server.take());
+                    identity.revision = conversation.revision.or(identity.revision.take());
                 }
-                rows.conversations = changed;
             }
         }
     }
 }
 
 /// The segment that a position over HTTP names.
-fn next_of(position: &str) -> Option<u64> {
+pub(super) fn next_of(position: &str) -> Option<u64> {
     serde_json::from_str::<serde_json::Value>(position).ok()?["http"].as_u64()
 }

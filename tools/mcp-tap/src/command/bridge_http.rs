@@ -81,8 +81,8 @@ pub(crate) fn bridge_http(
         let bridge = Bridge {
             path: side.path.clone(),
             limit_bytes: side.body_limit.saturating_mul(1024 * 1024),
-            guard: Guard { hosts: lower(&side.allow_host), origins: lower(&side.allow_origin) },
-            recording: exchanges,
+            guard: Guard { hosts: lower(&side.allow_host), origins: lower(&side.allow_origin), takes_visitors: false },
+            recording: exchanges.clone(),
             sessions: Arc::new(Sessions::new(side.sessions)),
             shared: tokio::sync::Mutex::default(),
             starter: child::Starter {
@@ -98,7 +98,12 @@ pub(crate) fn bridge_http(
             mirrored: std::sync::Mutex::default(),
         };
         runtime.block_on(async {
-            serve(listener, Arc::new(bridge), ServeOptions::default(), signals.asked()).await;
+            let stopped = async {
+                signals.asked().await;
+                // Nobody knows how what is open now would have ended.
+                exchanges.stop();
+            };
+            serve(listener, Arc::new(bridge), ServeOptions::default(), stopped).await;
             let _ = stop.send(true);
             // Whoever is asked twice wants it now: the servers are killed when we end.
             tokio::select! {

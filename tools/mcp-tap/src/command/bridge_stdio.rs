@@ -21,10 +21,12 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::exchange::Remote;
-use self::host::{Outlet, read_lines, start_writer};
+use self::host::{Held, Outlet, read_lines, start_writer};
+use super::stop::Stop;
 use crate::arguments::Global;
 use crate::failure::Failure;
-use crate::recording::{Recording, copies, say, session_start};
+use crate::recording::{Recording, copies, session_start};
+use crate::telling::Told;
 
 /// Requests without an answer, from which on the host is not read until some are answered.
 const WAITING_LIMIT: usize = 10_000;
@@ -39,15 +41,15 @@ const INPUTS: usize = 256;
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// What became of an exchange.
-pub(super) enum Input {
+enum Input {
     /// Its request is on its way.
     Sent(u64),
     /// The server has begun to answer.
     Head(u64, Head),
     /// An event of the answer.
-    Event(u64, SseEvent),
+    Event(u64, SseEvent, Held),
     /// It is over: the body, if it was no event stream, and why it broke off, if it did.
-    Ended(u64, Bytes, Option<String>),
+    Ended(u64, Bytes, Option<String>, Held),
 }
 
 /// Joins the host on our standard streams with a server until one of them ends.
@@ -63,6 +65,12 @@ pub(crate) fn bridge_stdio(
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let cannot_start = |error: std::io::Error| Failure::new(format!("cannot start: {error}"));
+    // Signals are taken before anything is begun that they would cut off.
+    let stop = {
+        let _entered = runtime.enter();
+        Stop::new().map_err(cannot_start)?
+    };
     let clock = Clock::start();
     let copies = copies(clock);
     let start = session_start(clock, Transport::Http, name, vec![keeper.url(url)]);
@@ -74,14 +82,14 @@ pub(crate) fn bridge_stdio(
     let (to_host, from_bridge) = std::sync::mpsc::channel();
     let (written, all_written) = std::sync::mpsc::channel();
     let started = read_lines(lines).and_then(|()| start_writer(outlet.clone(), from_bridge, written));
-    let done = started.and_then(|()| {
+    let done = started.map(|()| {
         let remote = Remote { upstream, additions, recording: exchanges, outlet, address: url.clone() };
-        runtime.block_on(drive(clock, url, Arc::new(remote), hosts_lines, to_host))
+        runtime.block_on(drive(clock, url, Arc::new(remote), hosts_lines, to_host, stop));
     });
     runtime.shutdown_background();
     let _ = all_written.recv_timeout(LAST_WRITES);
     recording.finish(&copies, clock, Some(EndReason::Stopped));
-    done.map(|()| 0).map_err(|error| Failure::new(format!("cannot start: {error}")))
+    done.map(|()| 0).map_err(cannot_start)
 }
 
 async fn drive(
@@ -90,12 +98,16 @@ async fn drive(
     remote: Arc<Remote>,
     mut lines: mpsc::Receiver<Bytes>,
     to_host: std::sync::mpsc::Sender<Bytes>,
-) -> std::io::Result<()> {
-    let mut stop = super::stop::Stop::new()?;
+    mut stop: Stop,
+) {
     let mut server = RemoteServer::new(&url.to_string());
     let (inputs, mut happened) = mpsc::channel(INPUTS);
     let mut running: HashMap<u64, AbortHandle> = HashMap::new();
     let mut host_is_there = true;
+    let mut host_reads = true;
+    let mut told = Told::default();
+    // What an input held is held until what came of it waits for the host.
+    let mut held = None;
     loop {
         while let Some(action) = server.poll() {
             match action {
@@ -112,10 +124,11 @@ async fn drive(
                     remote.outlet.add(line.len());
                     let _ = to_host.send(line);
                 }
-                Action::Tell(text) => say(&text),
-                Action::Finished => return Ok(()),
+                Action::Tell(notice) => told.tell(&notice.to_string()),
+                Action::Finished => return,
             }
         }
+        drop(held.take());
         let (n_waiting, n_queued_bytes) = server.load();
         let is_open = host_is_there && n_waiting < WAITING_LIMIT && n_queued_bytes < QUEUED_LIMIT_BYTES;
         let limit = server.timeout_ns().map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(clock.at_ns())));
@@ -125,8 +138,12 @@ async fn drive(
                 match input {
                     Some(Input::Sent(exchange)) => server.sent(exchange),
                     Some(Input::Head(exchange, head)) => server.head(exchange, head),
-                    Some(Input::Event(exchange, event)) => server.event(exchange, &event),
-                    Some(Input::Ended(exchange, body, failure)) => {
+                    Some(Input::Event(exchange, event, holds)) => {
+                        held = Some(holds);
+                        server.event(exchange, &event);
+                    }
+                    Some(Input::Ended(exchange, body, failure, holds)) => {
+                        held = Some(holds);
                         running.remove(&exchange);
                         server.ended(exchange, &body, failure.as_deref());
                     }
@@ -144,7 +161,10 @@ async fn drive(
             }
             () = tokio::time::sleep(limit.unwrap_or_default()), if limit.is_some() => server.time(clock.at_ns()),
             () = stop.asked() => server.terminate(),
-            () = remote.outlet.broken() => server.terminate(),
+            () = remote.outlet.broken(), if host_reads => {
+                host_reads = false;
+                server.terminate();
+            }
         }
     }
 }

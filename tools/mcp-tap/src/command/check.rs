@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tap_protocol::Side;
 use tap_session::{At, Finding, HttpSessionNumber, MessageRow, Rule, SessionState, Severity};
 
@@ -140,16 +140,18 @@ pub(crate) fn check(global: &Global, check: &Check) -> Result<u8, Failure> {
     for found in sessions(global, &check.which)? {
         let found = found?;
         let judged = judge(global, &found, &wanted, |line| {
-            if format == CheckFormat::Json { writeln!(out, "{line}").map_err(Failure::from) } else { Ok(()) }
+            if format == CheckFormat::Json { out.json(&line).map_err(Failure::from) } else { Ok(()) }
         })?;
         if !judged.is_empty() {
             verdicts.extend(judged);
         } else if !check.which.all {
             // That nothing is wrong with nothing is no verdict for who asked for this one.
-            return Err(nothing_said(&found));
+            return Err(nothing_said(&found)?);
         } else {
             n_silent += 1;
-            silent = silent.or_else(|| Some(nothing_said(&found)));
+            if silent.is_none() {
+                silent = Some(nothing_said(&found)?);
+            }
         }
     }
     if let Some(failure) = silent {
@@ -185,9 +187,19 @@ fn format_of(path: &Path) -> Option<CheckFormat> {
 }
 
 /// That there is nothing to judge.
-fn nothing_said(found: &Found) -> Failure {
-    Failure::new(format!("{}: nothing was said ({})", found.name(), found.end()))
-        .hint(found.hint_when_empty().unwrap_or("there is no verdict on a session without messages"))
+fn nothing_said(found: &Found) -> Result<Failure, Failure> {
+    let n_messages = if found.is_http() && found.conversation.is_none() { found.last_seq()? } else { 0 };
+    if n_messages > 0 {
+        let n = counted(n_messages, "message");
+        return Ok(Failure::new(format!(
+            "{}: {n}, but no session came of {}",
+            found.name(),
+            if n_messages == 1 { "it" } else { "them" }
+        ))
+        .hint(format!("`mcp-tap log -s {} --frames` lists what was said", found.name())));
+    }
+    Ok(Failure::new(format!("{}: nothing was said ({})", found.name(), found.end()))
+        .hint(found.hint_when_empty().unwrap_or("there is no verdict on a session without messages")))
 }
 
 /// Follows a recording and gathers what is wanted of what was found, for each session in it that has messages. `line` gets
@@ -196,7 +208,7 @@ fn judge(
     global: &Global,
     found: &Found,
     wanted: &Wanted<'_>,
-    mut line: impl FnMut(String) -> Result<(), Failure>,
+    mut line: impl FnMut(Value) -> Result<(), Failure>,
 ) -> Result<Vec<Verdict>, Failure> {
     let mut gathered: BTreeMap<Option<HttpSessionNumber>, Gathered> = BTreeMap::new();
     // What the newest messages are about, so that most findings need no look into the store.
@@ -254,6 +266,7 @@ fn judge(
     let file = found.file.clone();
     // Over HTTP a frame may be in many lines, and a line in no frame.
     let lines = file.as_deref().filter(|_| !found.is_http()).map(lines_of_frames).unwrap_or_default();
+    let goes_on = found.session.live && !followed.over;
     let verdict = |inside: Option<u64>, spoken: String, messages: String, incomplete, gathered: Gathered| Verdict {
         reference: found.reference.clone(),
         inside,
@@ -262,7 +275,7 @@ fn judge(
         lines: lines.clone(),
         spoken,
         messages,
-        live: found.session.live && !followed.over,
+        live: goes_on,
         incomplete,
         rules: gathered.rules,
         n_hidden: gathered.n_hidden,
@@ -272,7 +285,8 @@ fn judge(
         let found_here = gathered.remove(&this.number).unwrap_or_default();
         let number = this.number.filter(|_| several || found.conversation.is_some());
         let messages = messages(found.part, this.n_messages, if several { n_all } else { this.n_messages });
-        verdicts.push(verdict(number.map(|number| number.0), this.spoken, messages, this.incomplete, found_here));
+        let all = verdict(number.map(|number| number.0), this.spoken, messages, this.incomplete, found_here);
+        verdicts.push(Verdict { live: goes_on && !this.ended, ..all });
     }
     // What is left is of sessions that were refused.
     let mut refused = Gathered::default();
@@ -300,6 +314,8 @@ struct Inside {
     number: Option<HttpSessionNumber>,
     spoken: String,
     n_messages: u64,
+    /// Whether it is over, though its recording may go on.
+    ended: bool,
     incomplete: Option<String>,
 }
 
@@ -310,6 +326,7 @@ fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failur
         number,
         spoken: spoken(state),
         n_messages: state.client.n_messages + state.server.n_messages,
+        ended: state.ended,
         incomplete: match (state.totals.lost_bytes, state.whole) {
             (0, true) => None,
             (0, false) => Some("its beginning is missing: rules that need it were not judged".into()),
@@ -322,6 +339,9 @@ fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failur
     let mut known: Vec<Inside> = known.map(|(number, state)| of_state(*number, state)).collect();
     if found.is_http() {
         let listed = found.store.conversations(found.session.id)?;
+        let over = listed.iter().filter(|this| this.ended_at_ns.is_some()).map(|this| Some(this.number));
+        let over: BTreeSet<_> = over.collect();
+        known.iter_mut().for_each(|inside| inside.ended |= over.contains(&inside.number));
         let is_known: BTreeSet<_> = known.iter().map(|inside| inside.number).collect();
         let forgotten =
             listed.into_iter().filter(|this| found.wants(Some(this.number)) && !is_known.contains(&Some(this.number)));
@@ -329,6 +349,7 @@ fn sessions_of(found: &Found, followed: &Followed) -> Result<Vec<Inside>, Failur
             number: Some(this.number),
             spoken: this.revision.or(this.era).map_or_else(|| "revision unknown".into(), |text| shown(&text, false)),
             n_messages: this.n_messages,
+            ended: this.ended_at_ns.is_some(),
             incomplete: None,
         }));
         known.sort_by_key(|inside| inside.number);
@@ -414,7 +435,7 @@ fn sentence(finding: &Finding) -> String {
     if finding.detail.is_empty() { format!("{title}.") } else { format!("{title}: {}.", shown(&finding.detail, false)) }
 }
 
-fn as_json(finding: &Finding, found: &Found, conversation: Option<HttpSessionNumber>, state: &SessionState) -> String {
+fn as_json(finding: &Finding, found: &Found, conversation: Option<HttpSessionNumber>, state: &SessionState) -> Value {
     json!({
         "rule": finding.rule.id,
         "name": finding.rule.name,
@@ -432,5 +453,4 @@ fn as_json(finding: &Finding, found: &Found, conversation: Option<HttpSessionNum
         "section": finding.rule.section,
         "revision": state.revision_text.as_deref(),
     })
-    .to_string()
 }

@@ -19,7 +19,7 @@ use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, rfc3339, when};
 use crate::failure::{Failure, NO};
 use crate::filtering::{self, fits};
-use crate::output::{Output, Style};
+use crate::output::{Output, Style, visible};
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, Reference, place};
 use crate::subject::Findings;
@@ -252,10 +252,12 @@ impl<'a> Printer<'a> {
         // Over HTTP more than an answer can end a call, so those that wait are looked at again.
         let mut waiting = BTreeSet::new();
         if self.kind == ListKind::Calls && found.is_http() {
-            waiting.extend(store.unanswered(session)?.iter().map(|listed| listed.row.at));
-            for listed in &before {
-                if !is_settled(listed, self.exchange_of(listed)?.as_deref()) {
-                    waiting.insert(listed.row.at);
+            // Of a session that is over nothing waits.
+            if self.live {
+                for listed in store.unanswered(session)?.iter().chain(&before) {
+                    if !is_settled(listed, self.exchange_of(listed)?.as_deref()) {
+                        waiting.insert(listed.row.at);
+                    }
                 }
             }
             before.retain(|listed| !waiting.contains(&listed.row.at));
@@ -369,7 +371,7 @@ impl<'a> Printer<'a> {
                     let status = exchange.and_then(|exchange| exchange.status);
                     let number = listed.exchange.into();
                     let row = row_json(listed, number, status, &self.reference, &self.found.session.start.uuid);
-                    writeln!(self.out, "{row}")?;
+                    self.out.json_with_verbatim(&row)?;
                 }
                 false => self.line(listed, exchange)?,
             }
@@ -474,9 +476,11 @@ pub(crate) fn row_json(
         "http_status": http_status,
         "notes": row.notes.names().collect::<Vec<_>>(),
     });
+    let row_text = row_text.to_string();
+    let row_text = visible(&row_text);
     match &row.raw_id {
-        Some(id) => with_verbatim(&row_text.to_string(), "id", id.as_bytes()),
-        None => row_text.to_string(),
+        Some(id) => with_verbatim(&row_text, "id", id.as_bytes()),
+        None => row_text.into_owned(),
     }
 }
 
@@ -486,7 +490,7 @@ pub(crate) fn with_verbatim(object: &str, key: &str, value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     let verbatim =
         std::str::from_utf8(value).ok().map(str::trim).filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
-    let value = verbatim.map_or_else(|| Value::from(text.as_ref()).to_string(), String::from);
+    let value = verbatim.map_or_else(|| visible(&Value::from(text.as_ref()).to_string()).into_owned(), String::from);
     let inside = object.strip_suffix('}').unwrap_or(object);
     format!("{inside},{}:{value}}}", Value::from(key))
 }

@@ -57,7 +57,7 @@ pub(crate) fn ls(global: &Global, list: &List) -> Result<u8, Failure> {
     for (session, reference) in sessions.iter().zip(&references).take(limit) {
         let inside = Inside::of(&store, session)?;
         match list.json {
-            true => writeln!(out, "{}", as_json(session, reference, inside.as_json(reference)?))?,
+            true => out.json(&as_json(session, reference, inside.as_json(reference)?))?,
             false => {
                 line(&mut out, &widths, session, reference, &inside)?;
                 inside.lines(&mut out, &widths, reference)?;

@@ -83,8 +83,14 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
     exchanges.is_mcp_at(url.path());
     let lower = |texts: &[String]| texts.iter().map(|text| text.to_ascii_lowercase()).collect::<Vec<_>>();
-    let mut guard = Guard { hosts: lower(&proxy.allow_host), origins: lower(&proxy.allow_origin) };
+    let mut guard =
+        Guard { hosts: lower(&proxy.allow_host), origins: lower(&proxy.allow_origin), takes_visitors: false };
     guard.hosts.push(server.authority.host().to_ascii_lowercase());
+    if proxy.tls {
+        // We are the server, as far as browsers can tell; but nobody is led to what he has no right to without us.
+        guard.origins.extend(server.own_origins(listener.address().port()));
+        guard.takes_visitors = additions.is_empty() && server.authorization.is_none();
+    }
     let reverse = Reverse {
         scheme: server.scheme,
         authority: server.authority,
@@ -148,6 +154,15 @@ impl Server {
 
     fn port(&self) -> u16 {
         self.authority.port_u16().unwrap_or(if self.scheme == Scheme::HTTPS { 443 } else { 80 })
+    }
+
+    /// The origins of the server's own pages, for browsers that reach it at its port or at ours.
+    fn own_origins(&self, own_port: u16) -> [String; 2] {
+        let host = self.authority.host().to_ascii_lowercase();
+        [self.port(), own_port].map(|port| match port {
+            443 => format!("https://{host}"),
+            port => format!("https://{host}:{port}"),
+        })
     }
 
     /// Whether the server's name leads to where we listen, as far as that can be found out soon. When it does so later, the
@@ -274,6 +289,18 @@ mod tests {
         }
         for url in ["/mcp", "example.com:80", "ftp://example.com/"] {
             assert!(Server::read(&url.parse().unwrap()).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_s_own_pages_are_those_at_its_port_and_at_ours() {
+        for (url, own_port, expected) in [
+            ("https://Example.com/mcp", 443, ["https://example.com", "https://example.com"]),
+            ("https://example.com/mcp", 8443, ["https://example.com", "https://example.com:8443"]),
+            ("https://example.com:7000/mcp", 443, ["https://example.com:7000", "https://example.com"]),
+            ("http://example.com/mcp", 443, ["https://example.com:80", "https://example.com"]),
+        ] {
+            assert_eq!(Server::read(&url.parse().unwrap()).unwrap().own_origins(own_port), expected, "{url}");
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
     let for_program = show.json || show.form == Form::Raw;
     let mut out = if for_program { Output::new(global) } else { Output::paged(global) };
     if show.json {
-        writeln!(out, "{}", as_json(&found, &listed, &frame, exchange.as_ref())?)?;
+        out.json_with_verbatim(&as_json(&found, &listed, &frame, exchange.as_ref())?)?;
     } else {
         match show.form {
             Form::Raw => out.write_all(&frame.bytes)?,

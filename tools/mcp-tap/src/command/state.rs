@@ -41,33 +41,58 @@ pub(crate) fn state(global: &Global, state: &State) -> Result<u8, Failure> {
     // Messages of other sessions change nothing in this one. A clone costs next to nothing.
     let mut before = from.map(|_| SessionState::default());
     let mut newest = 0;
+    // Over HTTP the newest message of this session, and what is known of it: of many sessions the follower forgets some.
+    let mut newest_here = 0;
+    let mut kept: Option<SessionState> = None;
     let followed = follow(global, &found, to, |Seen { frame, state, conversation: this, .. }| {
         newest = frame.map_or(newest, |frame| frame.seq);
-        if this == conversation && from.is_some_and(|from| newest <= from) {
+        if this != conversation {
+            return Ok(());
+        }
+        newest_here = frame.map_or(newest_here, |frame| frame.seq);
+        // Of a session that is forgotten there is none.
+        if conversation.is_some() && state.at.is_none() {
+            return Ok(());
+        }
+        if from.is_some_and(|from| newest <= from) {
             before = Some(state.clone());
+        }
+        if conversation.is_some() {
+            kept = Some(state.clone());
         }
         Ok(())
     })?;
-    let before = before.as_ref().map(facts::of);
+    let began_at_ns = began_at_ns(&found, conversation)?;
+    let before = before.as_ref().map(|state| facts::of(state, began_at_ns));
     if to != u64::MAX && followed.last_seq < to {
         return Err(found.has_no(At { seq: to, member: 0 }, followed.last_seq));
     }
     let reference = &found.reference;
-    let state_after = followed.state_of(conversation).cloned().unwrap_or_default();
-    let after = facts::of(&state_after);
+    let state_after = followed.state_of(conversation).cloned().or(kept);
+    let state_after = match (state_after, conversation) {
+        (Some(state), _) => state,
+        (None, None) => SessionState::default(),
+        (None, Some(number)) => {
+            let name = found.inside(number);
+            return Err(Failure::new(format!("the state of {name} is not kept any more"))
+                .hint(format!("try one of its messages: `mcp-tap state {name}:N`")));
+        }
+    };
+    let after = facts::of(&state_after, began_at_ns);
+    let last_seq = if conversation.is_some() { newest_here } else { followed.last_seq };
     let mut out = if state.json { Output::new(global) } else { Output::paged(global) };
     let code = match (&before, state.json) {
         (None, true) => {
-            writeln!(out, "{}", as_json(&after, &format!("{reference}:{}", followed.last_seq)))?;
+            out.json(&as_json(&after, &format!("{reference}:{last_seq}")))?;
             0
         }
         (None, false) => {
-            whole(&mut out, &found, conversation, &after, &state_after, followed.last_seq)?;
+            whole(&mut out, &found, conversation, &after, &state_after, last_seq)?;
             0
         }
         (Some(before), true) => {
             let changed = changes(before, &after);
-            writeln!(out, "{}", changes_json(&changed, &format!("{reference}:{to}")))?;
+            out.json(&changes_json(&changed, &format!("{reference}:{to}")))?;
             if changed.is_empty() { NO } else { 0 }
         }
         (Some(before), false) => difference(&mut out, &found, conversation, before, &after, from.unwrap_or(0), to)?,
@@ -106,6 +131,16 @@ fn chosen(global: &Global, found: &Found) -> Result<Option<HttpSessionNumber>, F
     }
 }
 
+/// When a session began, nanoseconds since its recording did.
+fn began_at_ns(found: &Found, conversation: Option<HttpSessionNumber>) -> Result<u64, Failure> {
+    let Some(number) = conversation else {
+        return Ok(0);
+    };
+    let conversations = found.store.conversations(found.session.id)?;
+    let this = conversations.iter().find(|this| this.number == number);
+    Ok(this.map_or(0, |this| this.began_at_ns))
+}
+
 /// What a session is called in a heading.
 fn title(found: &Found, conversation: Option<HttpSessionNumber>) -> String {
     let inside = conversation.map(|number| format!("/{}", number.0)).unwrap_or_default();
@@ -120,9 +155,11 @@ fn whole(
     state: &SessionState,
     last_seq: u64,
 ) -> Result<(), Failure> {
-    let about = match state.at {
-        Some(at) => found.store.row(found.session.id, at)?.map(|listed| what(&listed.row)).unwrap_or_default(),
-        None => String::new(),
+    // The newest message may be one of a batch; the last that was followed may be no message.
+    let at = state.at.filter(|at| at.seq == last_seq).unwrap_or(At { seq: last_seq, member: 0 });
+    let about = match last_seq {
+        1.. => found.store.row(found.session.id, at)?.map(|listed| what(&listed.row)).unwrap_or_default(),
+        0 => String::new(),
     };
     let name = title(found, conversation);
     let head = match last_seq {

@@ -87,7 +87,7 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     let mut out = if stats.json { Output::new(global) } else { Output::paged(global) };
     if stats.json {
         for (key, group) in &groups {
-            writeln!(out, "{}", as_json(key, group))?;
+            out.json(&as_json(key, group))?;
         }
     } else {
         table(&mut out, &groups)?;
@@ -174,13 +174,16 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
             Some(number) => found.store.exchange(found.session.id, number)?,
             None => None,
         };
-        let left = exchange.is_some_and(|exchange| exchange.end == Some(HttpEnd::ByClient));
+        let end = exchange.and_then(|exchange| exchange.end);
+        let left = end == Some(HttpEnd::ByClient);
+        // What was broken off is not answered any more, though the recording may go on.
+        let may_come = !followed.over && end != Some(HttpEnd::ByServer);
         let call = calls.get(&at);
         let is_subscription = this.key.0 == SUBSCRIPTION;
         let group = groups.entry(this.key).or_default();
         if !is_subscription && (left || call.is_some_and(|call| call.cancelled.is_some())) {
             group.n_cancelled += 1;
-        } else if !followed.over && !left {
+        } else if may_come && !left {
             group.n_in_flight += 1;
         } else if !is_subscription {
             group.n_unanswered += 1;

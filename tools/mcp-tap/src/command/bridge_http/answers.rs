@@ -6,6 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, response};
 use tap_bridge::coded_answer;
+use tap_protocol::INTERNAL_ERROR;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -33,6 +34,20 @@ impl Answer {
     /// A JSON-RPC error of ours, to the request with this id or to none.
     pub(super) fn error(status: StatusCode, raw_id: Option<&[u8]>, code: i64, cause: &str) -> Self {
         Self::message(status, coded_answer(raw_id.unwrap_or(b"null"), code, cause))
+    }
+
+    /// That the server has ended: an error for each of these requests, or one without an id where there is none.
+    pub(super) fn gone(raw_ids: &[Vec<u8>], is_batch: bool) -> Self {
+        let of = |raw_id: &[u8]| coded_answer(raw_id, INTERNAL_ERROR, "the server has ended");
+        let body = match raw_ids {
+            [first, ..] if !is_batch => of(first),
+            [] => of(b"null"),
+            all => {
+                let errors: Vec<Bytes> = all.iter().map(|raw_id| of(raw_id)).collect();
+                [b"[", errors.join(&b","[..]).as_slice(), b"]"].concat().into()
+            }
+        };
+        Self::message(StatusCode::BAD_GATEWAY, body)
     }
 
     /// That only these methods are understood.
@@ -79,4 +94,28 @@ pub(super) fn head(status: StatusCode, headers: HeaderMap) -> response::Parts {
     let (mut head, ()) = http::Response::new(()).into_parts();
     (head.status, head.headers) = (status, headers);
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_is_told_that_the_server_has_ended() {
+        for (ids, is_batch, expected) in [
+            (&[][..], false, &["null"][..]),
+            (&["1.0"], false, &["1.0"]),
+            (&["1"], true, &["1"]),
+            (&["1", "\"b\""], true, &["1", "\"b\""]),
+        ] {
+            let ids: Vec<Vec<u8>> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+            let body = String::from_utf8(Answer::gone(&ids, is_batch).body.to_vec()).unwrap();
+            let errors: Vec<String> =
+                expected.iter().map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":"#)).collect();
+            assert!(errors.iter().all(|error| body.contains(error)), "{body}");
+            assert_eq!(body.matches("\"jsonrpc\"").count(), expected.len(), "{body}");
+            assert_eq!(body.starts_with('['), is_batch && !ids.is_empty(), "{body}");
+            assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok(), "{body}");
+        }
+    }
 }

@@ -13,12 +13,13 @@ use tap_relay::{Clock, Copies};
 use tap_transport::ServerProcess;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use super::process::{Spawner, Waited};
+use super::process::{Spawner, Waited, kill};
 use super::reply::{Leaving, Reply, ReplySender};
 use super::sessions::Sessions;
 use crate::recording::say;
+use crate::telling::Told;
 
 /// What one read takes.
 const READ_BYTES: usize = 64 * 1024;
@@ -34,6 +35,8 @@ const STDIN_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Requests without an answer. Beyond it clients have to wait.
 const OPEN_LIMIT: usize = 10_000;
+
+const SLOW_CLIENT: &str = "a client does not read what the server says to it; its answer was broken off";
 
 /// How long after a server's end its last lines may take, where somebody else holds its stdout open.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -75,10 +78,13 @@ pub(super) struct Child {
 #[derive(Debug)]
 struct Use {
     n_open: AtomicUsize,
-    /// When it was used last, on the recording's clock.
+    /// When a client last had to do with it, on the recording's clock.
     last_ns: AtomicU64,
     end: Notify,
 }
+
+/// What `n_open` is before the loop has seen anything: nobody has used it, and somebody is about to.
+const NOT_USED_YET: usize = usize::MAX;
 
 impl Child {
     /// Hands something to the loop. False when there is no loop any more.
@@ -96,9 +102,11 @@ impl Child {
         self.use_.end.notify_one();
     }
 
-    /// Since when nobody has used it; `None` while somebody does.
+    /// Since when nobody has used it; `None` while somebody does, or is waiting to.
     pub(super) fn quiet_since(&self) -> Option<u64> {
-        (self.use_.n_open.load(Ordering::Relaxed) == 0).then(|| self.use_.last_ns.load(Ordering::Relaxed))
+        let is_quiet =
+            self.use_.n_open.load(Ordering::Relaxed) == 0 && self.inputs.capacity() == self.inputs.max_capacity();
+        is_quiet.then(|| self.use_.last_ns.load(Ordering::Relaxed))
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -129,16 +137,40 @@ impl Router {
 }
 
 impl Starter {
-    /// Starts a server process and the loop around it.
+    /// Starts a server process and the loop around it. It is ended again when whoever wants it leaves before it is there.
     pub(super) async fn start(&self, router: Router) -> Result<Child, String> {
+        let (tell, started) = oneshot::channel();
+        let starter = self.clone();
+        tokio::spawn(async move {
+            if let Err(Ok(child)) = tell.send(starter.start_to_the_end(router).await) {
+                child.end();
+            }
+        });
+        started.await.unwrap_or_else(|_| Err("cannot start servers any more".into()))
+    }
+
+    async fn start_to_the_end(self, router: Router) -> Result<Child, String> {
         let server = self.spawner.spawn().await?;
         let told = |error: std::io::Error| format!("cannot talk to the server: {error}");
-        let waited = Waited::new(&server).map_err(told)?;
+        let waited = match Waited::new(&server) {
+            Ok(waited) => waited,
+            Err(error) => {
+                // There may be a thread for this that has nothing to do.
+                let _ = tokio::task::spawn_blocking(move || kill(&server)).await;
+                return Err(told(error));
+            }
+        };
         let ServerProcess { stdin, stdout, stderr, .. } = server;
         // Our ends of the pipes are open files of our own, so that the server sees nothing of their being non-blocking.
-        let stdin = Sender::from_owned_fd(stdin).map_err(told)?;
-        let stdout = Receiver::from_owned_fd(stdout).map_err(told)?;
-        let stderr = Receiver::from_owned_fd(stderr).map_err(told)?;
+        let pipes = Sender::from_owned_fd(stdin)
+            .and_then(|stdin| Ok((stdin, Receiver::from_owned_fd(stdout)?, Receiver::from_owned_fd(stderr)?)));
+        let (stdin, stdout, stderr) = match pipes {
+            Ok(pipes) => pipes,
+            Err(error) => {
+                waited.kill().await;
+                return Err(told(error));
+            }
+        };
         let (lines, from_server) = mpsc::channel(WAITING);
         let (to_server, posted) = mpsc::unbounded_channel();
         let stdin_bytes = Arc::new(AtomicUsize::new(0));
@@ -149,7 +181,7 @@ impl Starter {
         let (inputs, asked) = mpsc::channel(WAITING);
         let (left, leaving) = mpsc::unbounded_channel();
         let use_ = Arc::new(Use {
-            n_open: AtomicUsize::new(0),
+            n_open: AtomicUsize::new(NOT_USED_YET),
             last_ns: AtomicU64::new(self.clock.at_ns()),
             end: Notify::new(),
         });
@@ -164,6 +196,7 @@ impl Starter {
             stdin_bytes,
             stdin_changed,
             use_: use_.clone(),
+            told: Told::default(),
         };
         tokio::spawn(running.run(waited));
         Ok(Child { inputs, left, use_ })
@@ -228,6 +261,7 @@ struct Running {
     stdin_bytes: Arc<AtomicUsize>,
     stdin_changed: Arc<Notify>,
     use_: Arc<Use>,
+    told: Told,
 }
 
 impl Running {
@@ -247,7 +281,10 @@ impl Running {
                     },
                 },
                 Some(exchange) = self.leaving.recv() => self.left(exchange),
-                Some(input) = self.asked.recv(), if is_open => self.input(input),
+                input = self.asked.recv(), if is_open => match input {
+                    Some(input) => self.input(input),
+                    None => break "nobody can use the session any more".to_owned(),
+                },
                 () = self.stdin_changed.notified(), if !is_open => {}
                 why = waited.ended() => {
                     self.last_lines().await;
@@ -274,7 +311,8 @@ impl Running {
 
     /// How long it may go on being quiet; `None` while it is in use.
     fn idle_left(&self) -> Option<Duration> {
-        let quiet_since = match (&self.router, self.replies.is_empty()) {
+        let is_quiet = self.replies.is_empty() && self.use_.n_open.load(Ordering::Relaxed) == 0;
+        let quiet_since = match (&self.router, is_quiet) {
             (Router::Session { .. }, true) => self.use_.last_ns.load(Ordering::Relaxed),
             _ => return None,
         };
@@ -282,7 +320,13 @@ impl Running {
         Some(self.starter.idle_limit.saturating_sub(quiet))
     }
 
+    /// A client has to do with the server. What the server says and nobody hears is no use.
+    fn is_used(&self) {
+        self.use_.last_ns.store(self.starter.clock.at_ns(), Ordering::Relaxed);
+    }
+
     fn input(&mut self, input: Input) {
+        self.is_used();
         match (input, &mut self.router) {
             (Input::Post { exchange, incoming, body, reply }, router) => {
                 let left_before = reply.as_ref().is_some_and(ReplySender::is_closed);
@@ -296,8 +340,12 @@ impl Running {
                 }
             }
             (Input::Listen { exchange, reply }, Router::Session { router, .. }) => {
+                let left_before = reply.is_closed();
                 self.replies.insert(exchange, reply);
                 router.listen(exchange);
+                if left_before {
+                    self.left(exchange);
+                }
             }
             (Input::Listen { .. }, Router::Shared(_)) => {}
         }
@@ -306,6 +354,7 @@ impl Running {
     fn left(&mut self, exchange: u64) {
         // One that was answered to its end has left too, which is nothing new.
         if self.replies.remove(&exchange).is_some() {
+            self.is_used();
             match &mut self.router {
                 Router::Session { router, .. } => router.closed(exchange),
                 Router::Shared(router) => router.closed(exchange),
@@ -369,26 +418,38 @@ impl Running {
                     let _ = self.to_server.as_ref().map(|to_server| to_server.send(line));
                 }
                 Output::Message { exchange, bytes } => {
-                    let taken = self.replies.get(&exchange).is_none_or(|reply| reply.send(Reply::Message(bytes)));
-                    if !taken {
-                        say("a client does not read what the server says to it; its answer was broken off");
+                    if let Some(reply) = self.replies.get(&exchange)
+                        && !self.reply(reply, Reply::Message(bytes))
+                    {
+                        self.told.tell(SLOW_CLIENT);
                         self.left(exchange);
                     }
                 }
                 Output::Last { exchange, bytes, status } => {
-                    if let Some(reply) = self.replies.remove(&exchange) {
-                        reply.send(Reply::Last(bytes, status));
+                    if let Some(reply) = self.replies.remove(&exchange)
+                        && !self.reply(&reply, Reply::Last(bytes, status))
+                    {
+                        self.told.tell(SLOW_CLIENT);
                     }
                 }
                 Output::Close { exchange } => {
                     self.replies.remove(&exchange);
                 }
-                Output::Tell(text) => say(&text),
+                Output::Tell(notice) => self.told.tell(&notice.to_string()),
                 Output::End => is_over = true,
             }
         }
-        self.use_.n_open.store(self.replies.len(), Ordering::Relaxed);
-        self.use_.last_ns.store(self.starter.clock.at_ns(), Ordering::Relaxed);
+        if self.use_.n_open.load(Ordering::Relaxed) != NOT_USED_YET || !self.replies.is_empty() {
+            self.use_.n_open.store(self.replies.len(), Ordering::Relaxed);
+        }
         is_over
+    }
+
+    /// Hands a client a reply. False when it reads too slowly.
+    fn reply(&self, to: &ReplySender, reply: Reply) -> bool {
+        if !to.is_closed() {
+            self.is_used();
+        }
+        to.send(reply)
     }
 }

@@ -133,7 +133,7 @@ impl Bridge {
         let path = asked.uri.path();
         let is_ours = path == self.path;
         match (path, &asked.method) {
-            (OLD_STREAM_PATH, &Method::GET) if !is_ours => self.old_stream(record).await,
+            (OLD_STREAM_PATH, &Method::GET) if !is_ours => self.old_stream(asked, record).await,
             (OLD_STREAM_PATH, _) if !is_ours => Answer::not_allowed("GET").into(),
             (OLD_POST_PATH, &Method::POST) if !is_ours => self.old_post(asked, body).await.into(),
             _ if !is_ours => Answer::empty(StatusCode::NOT_FOUND).into(),
@@ -227,24 +227,25 @@ impl Bridge {
     async fn initialize(&self, incoming: Incoming, body: Bytes, record: &Arc<Exchange>) -> Done {
         let raw_id = incoming.request_ids().next().map(<[u8]>::to_vec);
         match self.begin_session(SessionRouter::default()).await {
-            Ok((id, child)) => self.ask(&child, incoming, body, record, Some(&id)).await,
+            Ok((id, child)) => {
+                let unknown = Unknown::new(&child);
+                let done = self.ask(&child, incoming, body, record, Some(&id)).await;
+                unknown.is_told();
+                done
+            }
             Err((status, cause)) => Answer::error(status, raw_id.as_deref(), INTERNAL_ERROR, &cause).into(),
         }
     }
 
     async fn begin_session(&self, router: SessionRouter) -> Result<(String, Child), (StatusCode, String)> {
-        if !self.sessions.make_room() {
+        let Some(place) = self.sessions.place() else {
             let cause = "there are as many sessions as there may be; --sessions raises that".to_owned();
             return Err((StatusCode::SERVICE_UNAVAILABLE, cause));
-        }
+        };
         let id = Sessions::new_id();
         let router = Router::Session { id: id.clone(), router, sessions: self.sessions.clone() };
         let child = self.starter.start(router).await.map_err(|cause| (StatusCode::BAD_GATEWAY, cause))?;
-        self.sessions.insert(id.clone(), child.clone());
-        if child.is_over() {
-            // It ended before it could be found here.
-            self.sessions.remove(&id);
-        }
+        place.fill(id.clone(), child.clone());
         Ok((id, child))
     }
 
@@ -276,21 +277,19 @@ impl Bridge {
         session: Option<&str>,
     ) -> Done {
         let exchange = self.n_exchanges.fetch_add(1, Ordering::Relaxed) + 1;
-        let raw_id = incoming.request_ids().next().map(<[u8]>::to_vec);
+        let raw_ids: Vec<Vec<u8>> = incoming.request_ids().map(<[u8]>::to_vec).collect();
         let (is_initialize, is_tool_list) = (incoming.is_initialize(), session.is_none() && is_tool_list(&body));
-        let gone = |raw_id: Option<&[u8]>| {
-            let cause = "the server has ended";
-            Done::from(Answer::error(StatusCode::BAD_GATEWAY, raw_id, INTERNAL_ERROR, cause))
-        };
-        let Some(raw_id) = raw_id else {
+        let is_batch = incoming.nature == Nature::Batch;
+        let gone = || Done::from(Answer::gone(&raw_ids, is_batch));
+        if raw_ids.is_empty() {
             let taken = child.send(Input::Post { exchange, incoming, body, reply: None }).await;
-            return if taken { Answer::empty(StatusCode::ACCEPTED).into() } else { gone(None) };
-        };
+            return if taken { Answer::empty(StatusCode::ACCEPTED).into() } else { gone() };
+        }
         // Dropped in the reverse order: when the loop hears that the client has left, nobody receives any more.
         let leaving = child.leaving(exchange);
         let (reply, mut replies) = replies();
         if !child.send(Input::Post { exchange, incoming, body, reply: Some(reply) }).await {
-            return gone(Some(&raw_id));
+            return gone();
         }
         let first = tokio::time::timeout(HEAD_AFTER, replies.next()).await;
         let first = match first {
@@ -311,7 +310,7 @@ impl Bridge {
                 .into();
             }
             Ok(Some(Reply::Message(bytes))) => Some(event("message", &bytes)),
-            Ok(None) => return gone(Some(&raw_id)),
+            Ok(None) => return gone(),
             Err(_) => None,
         };
         let headers = stream_headers(session.filter(|_| is_initialize));
@@ -349,13 +348,21 @@ impl Bridge {
         }
     }
 
-    /// The stream of HTTP+SSE, with which a session begins.
-    async fn old_stream(&self, record: &Arc<Exchange>) -> Done {
+    /// The stream of HTTP+SSE, with which a session begins. Only for those who ask for an event stream by name: a page can
+    /// have a browser fetch any address, as that of an image, and starting a server for it is too much.
+    async fn old_stream(&self, asked: &request::Parts, record: &Arc<Exchange>) -> Done {
+        if !names(&asked.headers, "text/event-stream") {
+            let cause = "`Accept` has to name text/event-stream";
+            return Answer::error(StatusCode::NOT_ACCEPTABLE, None, INVALID_REQUEST, cause).into();
+        }
         match self.begin_session(SessionRouter::of_old_stream()).await {
             Ok((id, child)) => {
+                let unknown = Unknown::new(&child);
                 let endpoint = format!("{OLD_POST_PATH}?sessionId={id}");
                 self.recording.is_endpoint_at(&endpoint);
-                self.stream(&child, Some(event("endpoint", &endpoint.into())), record).await
+                let done = self.stream(&child, Some(event("endpoint", &endpoint.into())), record).await;
+                unknown.is_told();
+                done
             }
             Err((status, cause)) => Answer::error(status, None, INTERNAL_ERROR, &cause).into(),
         }
@@ -379,6 +386,27 @@ impl Bridge {
     }
 }
 
+/// A session whose id its client does not know yet. Dropped before that, the client has left, and nobody will ever know it.
+struct Unknown(Option<Child>);
+
+impl Unknown {
+    fn new(child: &Child) -> Self {
+        Self(Some(child.clone()))
+    }
+
+    fn is_told(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unknown {
+    fn drop(&mut self) {
+        if let Some(child) = &self.0 {
+            child.end();
+        }
+    }
+}
+
 /// The era of the revision that a head names.
 fn era(headers: &HeaderMap) -> Option<Era> {
     Some(Revision::nearest(headers.get("mcp-protocol-version")?.to_str().ok()?)?.era())
@@ -389,18 +417,23 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
+/// What `Accept` lists, without parameters.
+fn ranges(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(|range| range.split(';').next().unwrap_or_default().trim())
+}
+
+/// Whether `Accept` takes a media type by its name.
+fn names(headers: &HeaderMap, wanted: &str) -> bool {
+    ranges(headers).any(|range| range.eq_ignore_ascii_case(wanted))
+}
+
 /// Whether `Accept` takes a media type, by name or by wildcard. Whoever sends none takes all.
 fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
-    let mut ranges = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .peekable();
+    let mut ranges = ranges(headers).peekable();
     let kind = wanted.split('/').next().unwrap_or_default();
     ranges.peek().is_none()
         || ranges.any(|range| {
-            let range = range.split(';').next().unwrap_or_default().trim();
             let of_kind = range.strip_suffix("/*").is_some_and(|start| start.eq_ignore_ascii_case(kind));
             range == "*/*" || of_kind || range.eq_ignore_ascii_case(wanted)
         })

@@ -32,8 +32,10 @@ impl Spawner {
         Builder::new().name("spawner".into()).spawn(move || {
             let mask = block_signals();
             for ask in asked {
-                // A server that nobody waits for any more ends with its pipes.
-                let _ = ask.send(ServerProcess::spawn(&program, &arguments, mask));
+                if let Err(Ok(server)) = ask.send(ServerProcess::spawn(&program, &arguments, mask)) {
+                    // Nobody wants it any more.
+                    kill(&server);
+                }
             }
         })?;
         Ok(Self(asks))
@@ -48,6 +50,12 @@ impl Spawner {
             Err(_) => Err("cannot start servers any more".into()),
         }
     }
+}
+
+/// Kills a server and waits for it.
+pub(super) fn kill(server: &ServerProcess) {
+    server.lifeline().send(KILL);
+    let _ = server.waiter()();
 }
 
 /// A server process whose end is awaited.
@@ -82,6 +90,14 @@ impl Waited {
             }
             self.lifeline.send(number);
         }
+        let _ = self.ended.await;
+    }
+}
+
+impl Waited {
+    /// Kills the server, with which nobody has talked yet, and waits for it.
+    pub(super) async fn kill(self) {
+        self.lifeline.send(KILL);
         let _ = self.ended.await;
     }
 }

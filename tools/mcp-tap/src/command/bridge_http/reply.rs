@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -33,20 +33,28 @@ pub(super) enum Reply {
 #[derive(Debug)]
 pub(super) struct ReplySender {
     replies: mpsc::UnboundedSender<Reply>,
-    n_bytes: Arc<AtomicUsize>,
+    waiting: Arc<WaitingBytes>,
+}
+
+/// What waits for a client.
+#[derive(Debug, Default)]
+struct WaitingBytes {
+    n_bytes: AtomicUsize,
+    /// It was too much, and what is left of the answer is not sent.
+    is_broken: AtomicBool,
 }
 
 /// The exchange's end.
 #[derive(Debug)]
 pub(super) struct Replies {
     replies: mpsc::UnboundedReceiver<Reply>,
-    n_bytes: Arc<AtomicUsize>,
+    waiting: Arc<WaitingBytes>,
 }
 
 pub(super) fn replies() -> (ReplySender, Replies) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let n_bytes = Arc::<AtomicUsize>::default();
-    (ReplySender { replies: sender, n_bytes: n_bytes.clone() }, Replies { replies: receiver, n_bytes })
+    let waiting = Arc::<WaitingBytes>::default();
+    (ReplySender { replies: sender, waiting: waiting.clone() }, Replies { replies: receiver, waiting })
 }
 
 impl ReplySender {
@@ -55,12 +63,16 @@ impl ReplySender {
         self.replies.is_closed()
     }
 
-    /// Leaves a reply. False when its client reads too slowly: then the answer is to break off.
+    /// Leaves a reply. False when its client reads too slowly: then the answer breaks off.
     pub(super) fn send(&self, reply: Reply) -> bool {
         let n_bytes = reply.bytes().len();
-        let before = self.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        let before = self.waiting.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        if before != 0 && CLIENT_LIMIT_BYTES <= before + n_bytes {
+            self.waiting.is_broken.store(true, Ordering::Relaxed);
+            return false;
+        }
         let _ = self.replies.send(reply);
-        before == 0 || before + n_bytes < CLIENT_LIMIT_BYTES
+        true
     }
 }
 
@@ -81,7 +93,7 @@ impl Replies {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Reply>> {
         let reply = ready!(self.replies.poll_recv(context));
         if let Some(reply) = &reply {
-            self.n_bytes.fetch_sub(reply.bytes().len(), Ordering::Relaxed);
+            self.waiting.n_bytes.fetch_sub(reply.bytes().len(), Ordering::Relaxed);
         }
         Poll::Ready(reply)
     }
@@ -118,6 +130,10 @@ impl EventStream {
         Self { first, replies: Some(replies), comments, record, _leaving: leaving }
     }
 
+    fn is_broken(&self) -> bool {
+        self.replies.as_ref().is_some_and(|replies| replies.waiting.is_broken.load(Ordering::Relaxed))
+    }
+
     fn sent(&mut self, bytes: Bytes) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         self.record.response_body(&bytes);
         self.comments.reset();
@@ -131,6 +147,15 @@ pub(super) fn event(name: &str, data: &Bytes) -> Bytes {
     [b"event: ", name.as_bytes(), b"\ndata: ", &data, b"\n\n"].concat().into()
 }
 
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        // A client that reads nothing more does not see that its answer was broken off.
+        if self.is_broken() {
+            self.record.end(HttpEnd::ByServer);
+        }
+    }
+}
+
 impl HttpBody for EventStream {
     type Data = Bytes;
     type Error = BodyError;
@@ -139,6 +164,11 @@ impl HttpBody for EventStream {
         let this = self.get_mut();
         if let Some(first) = this.first.take() {
             return this.sent(first);
+        }
+        if this.is_broken() {
+            this.record.end(HttpEnd::ByServer);
+            this.replies = None;
+            return Poll::Ready(Some(Err("the client reads too slowly".into())));
         }
         let polled = match &mut this.replies {
             Some(replies) => replies.poll(context),
@@ -159,6 +189,46 @@ impl HttpBody for EventStream {
                 // Not recorded: the server did not say it.
                 Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": mcp-tap keeps this open\n\n")))))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tap_frame::{HttpPart, Piece};
+    use tap_http::{Keeper, Recording};
+    use tap_relay::{Clock, Copies};
+
+    #[tokio::test]
+    async fn an_answer_that_is_not_read_breaks_off_and_is_recorded_so() {
+        for is_read_later in [true, false] {
+            let copies = Arc::new(Copies::new(Clock::start(), 1 << 20, 1 << 20));
+            let recording = Arc::new(Recording::new(copies.clone(), Keeper::new().unwrap()));
+            let (head, ()) = http::Request::new(()).into_parts();
+            let (reply, replies) = replies();
+            let (left, _has_left) = mpsc::unbounded_channel();
+            let leaving = Leaving { exchange: 1, left };
+            let mut stream = EventStream::new(None, replies, recording.begin(1, &head), leaving);
+            let message = Bytes::from(vec![b'x'; CLIENT_LIMIT_BYTES / 4]);
+            let taken: Vec<bool> = (0..5).map(|_| reply.send(Reply::Message(message.clone()))).collect();
+            assert_eq!(taken, [true, true, true, false, false]);
+            drop(reply);
+            if is_read_later {
+                let polled = std::future::poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await;
+                assert!(polled.unwrap().is_err());
+            }
+            drop(stream);
+            let taken = copies.take(Duration::ZERO, Duration::ZERO).segments;
+            let ends: Vec<u8> = taken
+                .iter()
+                .flat_map(tap_frame::Segment::iter)
+                .filter_map(|piece| match piece.unwrap() {
+                    Piece::Http { part: HttpPart::End, bytes, .. } => bytes.first().copied(),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(ends, [HttpEnd::ByServer.code()], "{is_read_later}");
         }
     }
 }

@@ -1,26 +1,25 @@
 //! One exchange with the server, carried out and recorded.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, LOCATION, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, response};
 use http_body_util::BodyExt;
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tap_bridge::{Head, Request, Verb};
 use tap_frame::HttpEnd;
-use tap_http::{Additions, Body, BodyError, Exchange, Recording, Upstream, empty};
+use tap_http::{Additions, Body, Exchange, Recording, Upstream};
 use tap_jsonrpc::{SSE_EVENT_LIMIT_BYTES, SseSplitter};
 use tokio::sync::mpsc;
 
 use super::Input;
-use super::host::Outlet;
+use super::host::{Held, Outlet};
 use crate::failure::causes;
 
 /// Requests of one client are recorded as those of one connection.
 const CONNECTION: u64 = 1;
+
+const TOO_MUCH: &str = "the answers that wait are too large together";
 
 /// The way to the server.
 pub(super) struct Remote {
@@ -35,14 +34,18 @@ pub(super) struct Remote {
 impl Remote {
     /// Carries out an exchange, and says what becomes of it.
     pub(super) async fn carry_out(self: Arc<Self>, number: u64, request: Request, inputs: mpsc::Sender<Input>) {
-        let (body, failure) = match self.send(number, request, &inputs).await {
+        let mut held = Held::new(self.outlet.clone());
+        let (body, failure) = match self.send(number, request, &inputs, &mut held).await {
             Ok((body, exchange)) => {
                 exchange.end(HttpEnd::Whole);
                 (body, None)
             }
             Err(failure) => (Bytes::new(), Some(failure)),
         };
-        let _ = inputs.send(Input::Ended(number, body, failure)).await;
+        if !body.is_empty() {
+            self.outlet.room().await;
+        }
+        let _ = inputs.send(Input::Ended(number, body, failure, held)).await;
     }
 
     async fn send(
@@ -50,6 +53,7 @@ impl Remote {
         number: u64,
         request: Request,
         inputs: &mpsc::Sender<Input>,
+        held: &mut Held,
     ) -> Result<(Bytes, Arc<Exchange>), String> {
         let (mut head, body) = self.request(request)?.into_parts();
         if let Some(target) = head.uri.path_and_query().filter(|_| head.uri != self.address) {
@@ -60,26 +64,26 @@ impl Remote {
         self.additions.add_to(&mut head.headers);
         exchange.request_body(&body);
         exchange.request_end();
-        let body = match body.is_empty() {
-            true => {
-                let _ = inputs.send(Input::Sent(number)).await;
-                empty()
+        let on_its_way = {
+            let inputs = inputs.clone();
+            move || {
+                let inputs = inputs.clone();
+                tokio::spawn(async move { inputs.send(Input::Sent(number)).await });
             }
-            false => Body::new(Telling { bytes: body, number, inputs: inputs.clone() }),
         };
-        let response = self.upstream.send(http::Request::from_parts(head, body)).await.map_err(|error| {
+        let request = http::Request::from_parts(head, body);
+        let response = self.upstream.send_whole(request, &exchange, on_its_way).await.map_err(|error| {
             exchange.end(HttpEnd::ByServer);
             causes(&error)
         })?;
         let (head, body) = response.into_parts();
-        exchange.connected(head.version, None);
         exchange.response(&head);
         let told = told(&head);
         let is_stream = head.status.is_success() && told.media_type == "text/event-stream";
         let _ = inputs.send(Input::Head(number, told)).await;
         let gathered = match is_stream {
-            true => self.stream(number, body, &exchange, inputs).await.map(|()| Bytes::new()),
-            false => gather(body, &exchange).await,
+            true => self.stream(number, body, &exchange, inputs, held).await.map(|()| Bytes::new()),
+            false => gather(body, &exchange, held).await,
         };
         gathered.map(|body| (body, exchange.clone())).inspect_err(|_| exchange.end(HttpEnd::ByServer))
     }
@@ -113,36 +117,43 @@ impl Remote {
     async fn stream(
         &self,
         number: u64,
-        mut body: Incoming,
+        mut body: Body,
         exchange: &Exchange,
         inputs: &mpsc::Sender<Input>,
+        held: &mut Held,
     ) -> Result<(), String> {
         let mut splitter = SseSplitter::default();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| causes(&error))?;
+            let frame = frame.map_err(|error| causes(&*error))?;
             let Some(bytes) = frame.data_ref() else {
                 continue;
             };
             exchange.response_body(bytes);
+            if !held.grow(bytes.len()).await {
+                return Err(TOO_MUCH.into());
+            }
             let mut events = Vec::new();
             splitter.feed(bytes, &mut |event| events.push(event));
             for event in events {
                 self.outlet.room().await;
-                let _ = inputs.send(Input::Event(number, event)).await;
+                let _ = inputs.send(Input::Event(number, event, held.split())).await;
             }
         }
         Ok(())
     }
 }
 
-async fn gather(mut body: Incoming, exchange: &Exchange) -> Result<Bytes, String> {
+async fn gather(mut body: Body, exchange: &Exchange, held: &mut Held) -> Result<Bytes, String> {
     let mut gathered = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| causes(&error))?;
+        let frame = frame.map_err(|error| causes(&*error))?;
         let Some(bytes) = frame.data_ref() else {
             continue;
         };
         exchange.response_body(bytes);
+        if !held.grow(bytes.len()).await {
+            return Err(TOO_MUCH.into());
+        }
         if SSE_EVENT_LIMIT_BYTES < gathered.len() + bytes.len() {
             return Err(format!("it is larger than {SSE_EVENT_LIMIT_BYTES} bytes"));
         }
@@ -163,35 +174,5 @@ fn told(head: &response::Parts) -> Head {
         session_id: text(HeaderName::from_static("mcp-session-id")),
         challenge: text(WWW_AUTHENTICATE),
         location: text(LOCATION),
-    }
-}
-
-/// A body that says when it is on its way.
-struct Telling {
-    bytes: Bytes,
-    number: u64,
-    inputs: mpsc::Sender<Input>,
-}
-
-impl HttpBody for Telling {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let this = self.get_mut();
-        if this.bytes.is_empty() {
-            return Poll::Ready(None);
-        }
-        let (inputs, number) = (this.inputs.clone(), this.number);
-        tokio::spawn(async move { inputs.send(Input::Sent(number)).await });
-        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.bytes)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.len() as u64)
     }
 }

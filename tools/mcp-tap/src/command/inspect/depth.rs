@@ -139,11 +139,11 @@ impl<'a> Depth<'a> {
                     Ok(follower.state().clone())
                 };
                 let before = if seq > 1 { at(seq - 1)? } else { SessionState::default() };
-                Some((before, at(seq)?))
+                Some((before, at(seq)?, 0))
             }
             None => states_over_http(store, id, seq, || self.answers.is_withdrawn(ticket))?,
         };
-        Ok(states.map(|(before, after)| stated(seq, &before, &after)))
+        Ok(states.map(|(before, after, began_at_ns)| stated(seq, &before, &after, began_at_ns)))
     }
 }
 
@@ -165,7 +165,8 @@ fn judge_http(store: &Store, ticket: Ticket, id: SessionId, answers: &Answers) -
     Ok(())
 }
 
-/// What was true in the session of MCP that a message is of, before it and after it. Of none, nothing is.
+/// What was true in the session of MCP that a message is of, before it and after it, and when that session
+/// began. Of none, nothing is.
 ///
 /// Read from the beginning each time: sessions over HTTP have no checkpoints yet.
 fn states_over_http(
@@ -173,9 +174,10 @@ fn states_over_http(
     id: SessionId,
     seq: u64,
     is_withdrawn: impl Fn() -> bool,
-) -> Result<Option<(SessionState, SessionState)>, StoreError> {
+) -> Result<Option<(SessionState, SessionState, u64)>, StoreError> {
     let mut known = BTreeMap::new();
-    let (mut states, mut withdrawn) = ((SessionState::default(), SessionState::default()), false);
+    let (mut states, mut withdrawn) = ((SessionState::default(), SessionState::default(), 0), false);
+    let conversations = store.conversations(id)?;
     store.read_http(id, |read, reading| {
         let Some(frame) = &read.frame else {
             return Ok::<_, StoreError>(ControlFlow::Continue(()));
@@ -189,7 +191,8 @@ fn states_over_http(
         if let (Some(number), Some(now)) = (number, now) {
             let before = known.insert(number, now.clone()).unwrap_or_default();
             if frame.frame.seq == seq {
-                states = (before, now);
+                let began = conversations.iter().find(|conversation| conversation.number == number);
+                states = (before, now, began.map_or(0, |began| began.began_at_ns));
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -253,8 +256,8 @@ fn line(finding: &Finding) -> FindingLine {
 }
 
 /// What was true, and what is different.
-fn stated(seq: u64, before: &SessionState, after: &SessionState) -> StatedFacts {
-    let (before, after) = (facts::of(before), facts::of(after));
+fn stated(seq: u64, before: &SessionState, after: &SessionState, began_at_ns: u64) -> StatedFacts {
+    let (before, after) = (facts::of(before, began_at_ns), facts::of(after, began_at_ns));
     let facts = after.into_iter().map(|fact| {
         let old = before.iter().find(|old| old.part == fact.part && old.name == fact.name);
         let changed = match old {

@@ -53,10 +53,14 @@ pub(super) fn event_of(found: &Found, exchange: &Exchange, seq: u64) -> Result<O
         return Ok(None);
     };
     let raw = found.store.raw(found.session.id, exchange.number, HttpPart::ResponseBody)?;
+    Ok(frames_of_stream(&raw).into_iter().nth(index))
+}
+
+/// The fields of those events of a stream that are frames: an event without data, or with empty data, is none.
+fn frames_of_stream(raw: &[u8]) -> Vec<EventFields> {
     let mut events = Vec::new();
-    let mut splitter = SseSplitter::default();
-    splitter.feed(&raw, &mut |event: SseEvent| {
-        if event.data.is_some() && events.len() <= index {
+    SseSplitter::default().feed(raw, &mut |event: SseEvent| {
+        if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             events.push(EventFields {
                 name: event.event.as_deref().map(text),
@@ -65,13 +69,19 @@ pub(super) fn event_of(found: &Found, exchange: &Exchange, seq: u64) -> Result<O
             });
         }
     });
-    Ok(events.into_iter().nth(index))
+    events
+}
+
+/// Why the proxy answered by itself, if it did. The field alone proves nothing, for a server may send it as well: where the
+/// server answered, its protocol's version is known.
+fn own_error(exchange: &Exchange) -> Option<&str> {
+    let response = exchange.response.as_ref().filter(|_| exchange.server_version.is_none())?;
+    response.field(OUR_OWN)
 }
 
 /// How an exchange ended, in words; nothing while it is open.
 fn ending(exchange: &Exchange, live: bool) -> (Style, String) {
-    let why = exchange.response.as_ref().and_then(|head| head.field(OUR_OWN));
-    match (exchange.end, why) {
+    match (exchange.end, own_error(exchange)) {
         (_, Some(why)) => (Style::Bad, format!("mcp-tap answered by itself: {}", shown(why, false))),
         (Some(HttpEnd::Whole), _) => (Style::Plain, "all of the answer was sent".into()),
         (Some(HttpEnd::ByClient), _) => (Style::Warning, "the client went away".into()),
@@ -221,7 +231,7 @@ pub(super) fn as_json(exchange: &Exchange, event: Option<&EventFields>, live: bo
         "conversation": exchange.conversation.map(|number| number.0),
         "end": end,
         "end_text": ending(exchange, live).1,
-        "own_error": response.and_then(|head| head.field(OUR_OWN)),
+        "own_error": own_error(exchange),
         "opened_at_ns": exchange.opened_at_ns,
         "request_end_at_ns": exchange.request_end_at_ns,
         "connect_ns": exchange.connect_ns,
@@ -240,4 +250,25 @@ pub(super) fn as_json(exchange: &Exchange, event: Option<&EventFields>, live: bo
 
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_are_no_frames_are_not_counted() {
+        for (stream, ids) in [
+            ("", &[][..]),
+            ("id: 1\ndata: {}\n\n", &[Some("1")]),
+            // What official servers begin with, so that a client knows from where to resume.
+            ("id: 1\ndata:\n\nid: 2\ndata: {}\n\n", &[Some("2")]),
+            ("id: 1\nretry: 500\ndata: \n\nid: 2\ndata: {}\n\nid: 3\ndata: {}\n\n", &[Some("2"), Some("3")]),
+            ("retry: 500\n\n: comment\n\nid: 2\n\ndata: {}\n\n", &[None]),
+        ] {
+            let frames = frames_of_stream(stream.as_bytes());
+            let found: Vec<Option<&str>> = frames.iter().map(|event| event.id.as_deref()).collect();
+            assert_eq!(found, ids, "{stream:?}");
+        }
+    }
 }

@@ -65,8 +65,9 @@ impl Facts {
     }
 }
 
-/// All facts of a state, in the order in which they are shown.
-pub(crate) fn of(state: &SessionState) -> Vec<Fact> {
+/// All facts of a state, in the order in which they are shown. `began_at_ns` is when the session began, on the clock of the
+/// state.
+pub(crate) fn of(state: &SessionState, began_at_ns: u64) -> Vec<Fact> {
     let mut facts = Facts { part: "session", facts: Vec::new() };
     session(state, &mut facts);
     facts.part = "parties";
@@ -80,7 +81,7 @@ pub(crate) fn of(state: &SessionState) -> Vec<Fact> {
     facts.part = "in flight";
     in_flight(state, &mut facts);
     facts.part = "so far";
-    so_far(state, &mut facts);
+    so_far(state, began_at_ns, &mut facts);
     facts.facts
 }
 
@@ -320,10 +321,10 @@ fn call_json(state: &SessionState, call: &Call) -> Value {
     })
 }
 
-fn so_far(state: &SessionState, facts: &mut Facts) {
+fn so_far(state: &SessionState, began_at_ns: u64, facts: &mut Facts) {
     let totals = &state.totals;
     facts.say("time", "");
-    facts.aside(duration(state.at_ns));
+    facts.aside(duration(state.at_ns.saturating_sub(began_at_ns)));
     facts.say(
         "answers",
         format!(

@@ -53,7 +53,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure(Phase::Many, "64 connections, answers unaltered", Unit::Count, "/exact", ALL_CALLS),
     figure(Phase::Many, "64 connections, recorded", Unit::Count, "/messages_recorded", ALL_MESSAGES),
     figure(Phase::Many, "64 connections, peak memory", Unit::Mebibytes, "/proxy_peak_rss_kib", Target::Nothing),
-    figure(Phase::Many, "64 connections, Ctrl-C to exit", Unit::Milliseconds, "/exit_ms", Target::Nothing),
+    figure(Phase::Many, "64 connections, SIGTERM to exit", Unit::Milliseconds, "/exit_ms", Target::Nothing),
     figure(
         Phase::ManyEventStreams,
         "64, answers as event streams",

@@ -84,11 +84,12 @@ impl Started {
         self.child.id()
     }
 
-    /// Asks the program to end, as Ctrl-C does, and gives back how long that took.
+    /// Asks the program to end, and gives back how long that took. Not as Ctrl-C does: who is started in the background
+    /// by a shell ignores that, unless it says otherwise.
     pub(super) fn stop(mut self) -> Result<Duration, String> {
         let asked_at = Instant::now();
         let pid = i32::try_from(self.child.id()).map_err(|error| error.to_string())?;
-        kill(Pid::from_raw(pid), Signal::SIGINT).map_err(|error| format!("cannot stop it: {error}"))?;
+        kill(Pid::from_raw(pid), Signal::SIGTERM).map_err(|error| format!("cannot stop it: {error}"))?;
         while asked_at.elapsed() < PATIENCE {
             match self.child.try_wait() {
                 Ok(Some(_)) => return Ok(asked_at.elapsed()),
