@@ -24,15 +24,13 @@ pub(crate) use self::proxy::{Credentials, Proxy};
         Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either \
         side, and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
     after_help = "Start with `mcp-tap demo`. Sessions are named last, last.2, NAME, NAME.2, or by the start of their id.",
-    subcommand_required = true,
-    arg_required_else_help = true,
     disable_help_subcommand = true
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// What every command understands.
@@ -79,6 +77,10 @@ pub(crate) enum Command {
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
     Proxy(Box<Proxy>),
+    /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
+    ///
+    /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
+    Inspect(Inspect),
     /// List sessions, the newest first
     Ls(List),
     /// List the calls of a session, one a line
@@ -180,6 +182,18 @@ pub(crate) struct HttpSide {
     pub(crate) allow_host: Vec<String>,
 }
 
+/// Options of `inspect`.
+#[derive(Debug, Default, Args)]
+#[command(after_long_help = "Examples:\n  mcp-tap inspect\n  mcp-tap inspect last\n  mcp-tap inspect bug.jsonl")]
+pub(crate) struct Inspect {
+    /// The session to begin with: last, github.2, 7f3a, x.jsonl
+    #[arg(value_name = "REF")]
+    pub(crate) session: Option<Reference>,
+    /// Colours: terminal, blue-and-orange, plain
+    #[arg(long, value_name = "NAME")]
+    pub(crate) theme: Option<String>,
+}
+
 /// Options of `ls`.
 #[derive(Debug, Args)]
 #[command(
@@ -197,9 +211,12 @@ pub(crate) struct List {
 /// Options of `log`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method"
+    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'"
 )]
 pub(crate) struct Log {
+    /// Only what fits: words, field:value, is:error, arg.path:/etc/*, and, or, not; the documentation has all of it
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
     /// The session, or a part of it: last, github.2, 7f3a, x.jsonl, last:10..40
     #[arg(short, long, value_name = "REF", default_value = "last", hide_default_value = true)]
     pub(crate) session: Reference,

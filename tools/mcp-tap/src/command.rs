@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod explain;
 pub(crate) mod forward;
+pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;

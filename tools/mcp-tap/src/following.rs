@@ -7,7 +7,7 @@ use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::Node;
 use tap_protocol::meta;
 use tap_session::{Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState};
-use tap_store::Transport;
+use tap_store::{ListKind, Part, Session, SessionId, Store, StoreError, Transport};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
@@ -107,7 +107,8 @@ fn follow_stdio(
     let (store, session) = (&found.store, found.session.id);
     let n_frames = found.last_seq()?;
     let word = Word::new(global, &found.session.start.name, n_frames);
-    let mut follower = if begins_whole(found)? { Follower::new() } else { Follower::from_the_middle() };
+    let mut follower =
+        if begins_whole(store, &found.session, found.first)? { Follower::new() } else { Follower::from_the_middle() };
     let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
     let mut last_seq = 0;
     let live = store.is_live(session);
@@ -196,22 +197,29 @@ fn follow_http(
 
 /// Whether a session was recorded from its first message. A tap records a server from its start, but a file may hold a
 /// part of a session, which it says only when it was written by this version.
-fn begins_whole(found: &Found) -> Result<bool, Failure> {
-    if found.session.start.tap_pid.is_some() {
+/// `first` is which number its first frame had there, 1 where it is not said.
+pub(crate) fn begins_whole(store: &Store, session: &Session, first: u64) -> Result<bool, StoreError> {
+    if session.start.tap_pid.is_some() {
         return Ok(true);
     }
-    if found.first > 1 {
+    if first > 1 {
         return Ok(false);
     }
     let mut opening = Opening::default();
-    for recorded in found.store.recorded(found.session.id).take(LOOK_AHEAD) {
+    for recorded in store.recorded(session.id).take(LOOK_AHEAD) {
         if let Recorded::Frame(frame) = recorded?
             && let Some(whole) = opening.take(&frame)
         {
             return Ok(whole);
         }
     }
-    Ok(found.last_seq()? < LOOK_AHEAD as u64 && opening.is_whole_without_request())
+    Ok(last_seq(store, session.id)? < LOOK_AHEAD as u64 && opening.is_whole_without_request())
+}
+
+/// The number of a session's newest frame; 0 when there is none.
+pub(crate) fn last_seq(store: &Store, session: SessionId) -> Result<u64, StoreError> {
+    let newest = store.list(session, ListKind::Frames, Part::UpTo(u64::MAX), 1)?;
+    Ok(newest.last().map_or(0, |listed| listed.row.at.seq))
 }
 
 /// Looks for what tells whether a recording begins with its session: the first that a client asks for, other than `ping`.

@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod credentials;
 mod failure;
+mod filtering;
 mod following;
 mod name;
 mod new_file;
@@ -15,24 +16,29 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod subject;
 mod telling;
 mod text;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, Global, Inspect};
 use crate::failure::{COULD_NOT, Failure};
 
 fn main() -> ExitCode {
     let Arguments { global, command } = Arguments::parse();
     start_own_log();
+    let Some(command) = command else {
+        return without_command(&global);
+    };
     let done = match command {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
+        Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),
@@ -54,6 +60,11 @@ fn main() -> ExitCode {
             .map(|()| 0)
             .map_err(Failure::from),
     };
+    exit_code(done)
+}
+
+/// What was done, or why not, as a program is told.
+fn exit_code(done: Result<u8, Failure>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -62,6 +73,16 @@ fn main() -> ExitCode {
             ExitCode::from(if failure.silent { 0 } else { COULD_NOT })
         }
     }
+}
+
+/// Without a command: on a terminal the inspector, elsewhere what there is to do.
+fn without_command(global: &Global) -> ExitCode {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return exit_code(command::inspect::inspect(global, &Inspect::default()));
+    }
+    let help = Arguments::command().render_help();
+    let _ = write!(std::io::stderr(), "{help}");
+    ExitCode::from(COULD_NOT)
 }
 
 /// Tells a person what went wrong. Never fails: where stderr is gone there is nobody to tell.

@@ -356,7 +356,7 @@ fn by_id<'a>(sessions: &'a [(Session, String)], start: &str) -> Option<&'a (Sess
     found.next().filter(|_| found.next().is_none())
 }
 
-fn read_text(path: &Path) -> Result<(Store, Imported), Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<(Store, Imported), Failure> {
     if path.extension().is_some_and(|extension| extension == "mcprec") {
         return Err(Failure::new(format!("cannot read {}: this version reads .jsonl recordings only", path.display())));
     }

@@ -1,6 +1,6 @@
 //! `mcp-tap log`: the calls of a session, or its frames, one a line.
 
-mod outcome;
+pub(crate) mod outcome;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tap_exchange::Exchange;
+use tap_filter::Filter;
 use tap_frame::Direction;
 use tap_session::{At, MessageRow, RowKind, Status};
 use tap_store::{ListKind, Listed, Part as StorePart};
@@ -17,9 +18,11 @@ use tap_store::{ListKind, Listed, Part as StorePart};
 use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, rfc3339, when};
 use crate::failure::{Failure, NO};
+use crate::filtering::{self, fits};
 use crate::output::{Output, Style, visible};
 use crate::progress::catch_up;
-use crate::reference::{Found, Part, place};
+use crate::reference::{Found, Part, Reference, place};
+use crate::subject::Findings;
 use crate::text::{column, duration, shown, size};
 
 use self::outcome::{is_settled, outcome};
@@ -34,11 +37,20 @@ const PREVIEW_BYTES: u64 = 200;
 const FOLLOW: Duration = Duration::from_millis(100);
 
 pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
+    let filter = filtering::read(&log.filter)?;
     let found = log.session.resolve(global)?;
     catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
     let kind = if log.frames { ListKind::Frames } else { ListKind::Calls };
     let out = if log.json || log.follow { Output::new(global) } else { Output::paged(global) };
     let mut printer = Printer::new(out, &found, kind, log.json)?;
+    if let Some(filter) = filter {
+        if log.follow && filter.asks_findings() {
+            return Err(Failure::new("which rules were broken is known only of what is there already")
+                .hint("leave out -f, or what asks for findings"));
+        }
+        let findings = filtering::findings_for(global, &found, &filter)?;
+        printer.sieve = Some((filter, findings));
+    }
     if log.follow {
         printer.follow(log.limit)?;
         return Ok(0);
@@ -48,7 +60,16 @@ pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
         if !global.quiet {
             let what = if log.frames { "frames" } else { "calls" };
             let (_, end) = end_of(&found.session);
-            let _ = writeln!(std::io::stderr(), "no {what} in {} ({end})", shown(&found.session.start.name, false));
+            let fit = if printer.sieve.is_some() { " that fit" } else { "" };
+            let _ =
+                writeln!(std::io::stderr(), "no {what}{fit} in {} ({end})", shown(&found.session.start.name, false));
+            if let [word] = &*log.filter
+                && let Ok(reference) = word.parse::<Reference>()
+                && reference.resolve(global).is_ok()
+            {
+                let word = shown(word, false);
+                let _ = writeln!(std::io::stderr(), "  `{word}` is looked for in messages; the session is -s {word}");
+            }
             if let (Some(hint), Part::All) = (found.hint_when_empty(), found.part) {
                 let _ = writeln!(std::io::stderr(), "  {hint}");
             }
@@ -74,6 +95,8 @@ pub(crate) struct Printer<'a> {
     exchange: Option<Rc<Exchange>>,
     /// Whether a request without an answer may still get one.
     live: bool,
+    /// Only rows that fit are printed; with it, which rules were broken, if it asks.
+    sieve: Option<(Filter, Findings)>,
 }
 
 impl<'a> Printer<'a> {
@@ -81,8 +104,19 @@ impl<'a> Printer<'a> {
         let reference = found.reference.clone();
         let live = found.session.live;
         let (what_width, inside_width, exchange) = (0, 0, None);
-        let mut this =
-            Self { found, kind, json, reference, out, n_printed: 0, what_width, inside_width, exchange, live };
+        let mut this = Self {
+            found,
+            kind,
+            json,
+            reference,
+            out,
+            n_printed: 0,
+            what_width,
+            inside_width,
+            exchange,
+            live,
+            sieve: None,
+        };
         this.lay_out()?;
         Ok(this)
     }
@@ -106,6 +140,40 @@ impl<'a> Printer<'a> {
     fn list(&self, part: StorePart, limit: u64) -> Result<Vec<Listed>, Failure> {
         let found = self.found;
         Ok(found.store.list_of(found.session.id, found.conversation, self.kind, part, limit)?)
+    }
+
+    /// Whether a row is to be printed.
+    fn fits(&self, listed: &Listed) -> Result<bool, Failure> {
+        match &self.sieve {
+            Some((filter, findings)) => {
+                let found = self.found;
+                Ok(fits(filter, &found.store, &found.session, self.kind, listed, findings)?)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Of those before `end`, the last that fit, in order.
+    fn last_that_fit(&self, mut end: u64, limit: usize) -> Result<Vec<Listed>, Failure> {
+        let mut last = Vec::new();
+        loop {
+            let mut rows = self.list(StorePart::UpTo(end), PAGE)?;
+            let (first, n_rows) = (rows.first().map(|listed| listed.row.at.seq), rows.len());
+            // A page may begin in the middle of a batch, whose other members are in the next one.
+            let whole = first.filter(|first| (n_rows as u64) == PAGE && *first < end);
+            rows.retain(|listed| whole.is_none_or(|first| first < listed.row.at.seq));
+            for listed in rows.into_iter().rev() {
+                if last.len() < limit && self.fits(&listed)? {
+                    last.push(listed);
+                }
+            }
+            match whole {
+                Some(first) if last.len() < limit => end = first,
+                _ => break,
+            }
+        }
+        last.reverse();
+        Ok(last)
     }
 
     /// The exchange that a row is of.
@@ -135,19 +203,32 @@ impl<'a> Printer<'a> {
             Part::Range { first, .. } => first.is_none(),
         };
         if let Some(limit) = limit.filter(|_| from_end) {
-            let rows = self.list(StorePart::UpTo(*range.end()), limit)?;
+            let rows = match self.sieve {
+                Some(_) => self.last_that_fit(*range.end(), usize::try_from(limit).unwrap_or(usize::MAX))?,
+                None => self.list(StorePart::UpTo(*range.end()), limit)?,
+            };
             return self.rows(rows.iter());
         }
         let mut left = limit.unwrap_or(u64::MAX);
         let mut next = StorePart::From(*range.start());
         while left > 0 {
-            let rows = self.list(next, PAGE.min(left))?;
+            let mut rows = self.list(next, if self.sieve.is_some() { PAGE } else { PAGE.min(left) })?;
             let Some(last) = rows.last() else {
                 break;
             };
             next = StorePart::After(last.row.at);
-            left -= rows.len() as u64;
             let over = !range.contains(&last.row.at.seq);
+            if self.sieve.is_some() {
+                let mut fitting = Vec::new();
+                for listed in rows {
+                    if range.contains(&listed.row.at.seq) && self.fits(&listed)? {
+                        fitting.push(listed);
+                    }
+                }
+                rows = fitting;
+                rows.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            }
+            left -= rows.len() as u64;
             self.rows(rows.iter().filter(|listed| range.contains(&listed.row.at.seq)))?;
             if over {
                 break;
@@ -163,7 +244,11 @@ impl<'a> Printer<'a> {
         // What comes while this is printed is printed afterwards, so the border is drawn first.
         let newest = store.list(session, ListKind::Frames, StorePart::UpTo(u64::MAX), 1)?;
         let mut seen = newest.last().map_or(At { seq: 0, member: 0 }, |listed| listed.row.at);
-        let mut before = self.list(StorePart::UpTo(seen.seq), limit.unwrap_or(10))?;
+        let n_before = limit.unwrap_or(10);
+        let mut before = match self.sieve {
+            Some(_) => self.last_that_fit(seen.seq, usize::try_from(n_before).unwrap_or(usize::MAX))?,
+            None => self.list(StorePart::UpTo(seen.seq), n_before)?,
+        };
         // Over HTTP more than an answer can end a call, so those that wait are looked at again.
         let mut waiting = BTreeSet::new();
         if self.kind == ListKind::Calls && found.is_http() {
@@ -183,7 +268,7 @@ impl<'a> Printer<'a> {
                 _ => true,
             });
         }
-        self.rows(before.iter())?;
+        self.fitting(before.iter())?;
         self.out.flush()?;
         loop {
             // Asked before looking, so that what is written in between is seen in the last round.
@@ -211,7 +296,7 @@ impl<'a> Printer<'a> {
             self.settle(&mut waiting)?;
             if !live {
                 if self.kind == ListKind::Calls && !found.is_http() {
-                    self.rows(store.unanswered(session)?.iter())?;
+                    self.fitting(store.unanswered(session)?.iter())?;
                 }
                 self.out.flush()?;
                 return Ok(());
@@ -237,7 +322,7 @@ impl<'a> Printer<'a> {
                 listed.answer_length = store.row(session, answer)?.map(|answer| answer.length);
             }
             if self.found.wants(listed.conversation) {
-                self.rows([&listed].into_iter())?;
+                self.fitting([&listed].into_iter())?;
             }
         }
         Ok(())
@@ -247,7 +332,7 @@ impl<'a> Printer<'a> {
     fn followed(&mut self, listed: &Listed) -> Result<(), Failure> {
         match (self.kind, listed.row.kind, listed.row.pair) {
             (ListKind::Frames, ..) | (_, RowKind::NotAMessage | RowKind::NotJson | RowKind::Gap, None) => {
-                self.rows([listed].into_iter())
+                self.fitting([listed].into_iter())
             }
             // The row of a request names its answer, and is printed with that.
             (ListKind::Calls, RowKind::Request, _) => Ok(()),
@@ -257,13 +342,23 @@ impl<'a> Printer<'a> {
                 match request {
                     Some(mut request) => {
                         request.answer_length = Some(listed.length);
-                        self.rows([&request].into_iter())
+                        self.fitting([&request].into_iter())
                     }
                     None => Ok(()),
                 }
             }
             (ListKind::Calls, ..) => Ok(()),
         }
+    }
+
+    /// Prints those that fit.
+    fn fitting<'b>(&mut self, rows: impl Iterator<Item = &'b Listed>) -> Result<(), Failure> {
+        for listed in rows {
+            if self.fits(listed)? {
+                self.rows([listed].into_iter())?;
+            }
+        }
+        Ok(())
     }
 
     fn rows<'b>(&mut self, rows: impl Iterator<Item = &'b Listed>) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! `mcp-tap state`: what was true after a message, and what a message changed.
 
-mod facts;
+pub(crate) mod facts;
 
 use std::io::Write;
 

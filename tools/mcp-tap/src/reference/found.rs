@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use tap_session::{At, HttpSessionNumber};
-use tap_store::{EndReason, ListKind, Session, Store, Transport};
+use tap_store::{EndReason, Session, Store, Transport};
 
 use super::{Part, place};
 use crate::arguments::Global;
 use crate::command::ls::end_of;
 use crate::failure::Failure;
+use crate::following::last_seq;
 use crate::progress::catch_up;
 use crate::text::counted;
 
@@ -103,8 +104,7 @@ impl Found {
 
     /// The number of its newest frame, once its lists are up to date; 0 when there is none.
     pub(crate) fn last_seq(&self) -> Result<u64, Failure> {
-        let newest = self.store.list(self.session.id, ListKind::Frames, tap_store::Part::UpTo(u64::MAX), 1)?;
-        Ok(newest.last().map_or(0, |listed| listed.row.at.seq))
+        Ok(last_seq(&self.store, self.session.id)?)
     }
 
     /// Says so when the part that was asked for lies behind all that there is.

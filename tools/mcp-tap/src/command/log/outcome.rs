@@ -12,7 +12,7 @@ use crate::text::shown;
 const SUBSCRIPTION: &str = "subscriptions/listen";
 
 /// `live` is whether what is missing may still come.
-pub(super) fn outcome(listed: &Listed, exchange: Option<&Exchange>, live: bool) -> (Style, String) {
+pub(crate) fn outcome(listed: &Listed, exchange: Option<&Exchange>, live: bool) -> (Style, String) {
     let row = &listed.row;
     match (row.kind, row.status) {
         (RowKind::Exchange, _) => of_exchange(listed, exchange, live),
@@ -71,7 +71,7 @@ fn is_open(exchange: Option<&Exchange>, live: bool) -> bool {
 }
 
 /// Whether nothing more will be known of a row soon, so that its line can be printed.
-pub(super) fn is_settled(listed: &Listed, exchange: Option<&Exchange>) -> bool {
+pub(crate) fn is_settled(listed: &Listed, exchange: Option<&Exchange>) -> bool {
     match listed.row.kind {
         RowKind::Request => {
             let left =

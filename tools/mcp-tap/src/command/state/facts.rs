@@ -15,16 +15,16 @@ const SHOWN_NAMES: usize = 12;
 
 /// One thing that was true.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fact {
+pub(crate) struct Fact {
     /// Facts of one part stand together.
-    pub(super) part: &'static str,
-    pub(super) name: String,
+    pub(crate) part: &'static str,
+    pub(crate) name: String,
     /// For a person.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What goes on by itself, such as how long ago something was; no change of the state.
-    pub(super) aside: String,
+    pub(crate) aside: String,
     /// For a program, where that is more than the text.
-    pub(super) value: Option<Value>,
+    pub(crate) value: Option<Value>,
 }
 
 /// Gathers facts.
@@ -67,7 +67,7 @@ impl Facts {
 
 /// All facts of a state, in the order in which they are shown. `began_at_ns` is when the session began, on the clock of the
 /// state.
-pub(super) fn of(state: &SessionState, began_at_ns: u64) -> Vec<Fact> {
+pub(crate) fn of(state: &SessionState, began_at_ns: u64) -> Vec<Fact> {
     let mut facts = Facts { part: "session", facts: Vec::new() };
     session(state, &mut facts);
     facts.part = "parties";

@@ -1,0 +1,194 @@
+//! What is shown: sessions, rows, messages, states, as they come from outside.
+
+use std::sync::Arc;
+
+use tap_frame::Direction;
+use tap_session::{At, MessageRow, RowKind, Severity, Status};
+
+/// A session, by its number in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey(pub i64);
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndKind {
+    /// It goes on.
+    Live,
+    /// It ended as it should.
+    Well,
+    /// The server failed, or never started.
+    Badly,
+    /// The tap was killed, or nobody knows.
+    Unknown,
+}
+
+/// A line of the list of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLine {
+    /// Which one.
+    pub key: SessionKey,
+    /// How it is named on the command line.
+    pub reference: String,
+    /// What the server is called.
+    pub name: String,
+    /// Its command line, or its address.
+    pub command: String,
+    /// Who asked: name and version.
+    pub client: Option<String>,
+    /// Who answered: name and version.
+    pub server: Option<String>,
+    /// The revision that was agreed.
+    pub revision: Option<String>,
+    /// `stdio` or `http`.
+    pub transport: &'static str,
+    /// When it began, as people write it here.
+    pub began: String,
+    /// How long it lasted, nanoseconds.
+    pub lasted_ns: u64,
+    /// How it stands.
+    pub end: EndKind,
+    /// The same in words.
+    pub end_words: String,
+    /// Messages.
+    pub n_messages: u64,
+    /// Requests.
+    pub n_calls: u64,
+    /// Calls that failed, and lines that are no message.
+    pub n_errors: u64,
+    /// Bytes.
+    pub n_bytes: u64,
+    /// Bytes that passed and were not recorded.
+    pub lost_bytes: u64,
+    /// Sessions of MCP in a recording over HTTP.
+    pub n_conversations: u64,
+}
+
+/// How good something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither.
+    #[default]
+    Plain,
+    /// Of less interest.
+    Dim,
+    /// As it should be.
+    Good,
+    /// Failed.
+    Bad,
+    /// Waiting, or doubtful.
+    Warning,
+}
+
+/// What a message says, in a few words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Digested {
+    /// Of a request: its arguments.
+    pub arguments: String,
+    /// Of a call: what came back, when it failed; of a line that is no message: its beginning.
+    pub outcome: String,
+}
+
+/// A row of a timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it is.
+    pub row: MessageRow,
+    /// Length of its frame, bytes.
+    pub length: u64,
+    /// Of a call that was answered: length of the answer's frame, bytes.
+    pub answer_length: Option<u64>,
+    /// When it was, as people write it here.
+    pub clock: String,
+    /// What it says.
+    pub digest: Digested,
+    /// Its exchange, where it came over HTTP.
+    pub exchange: Option<u64>,
+    /// Its session of MCP, in a recording that can hold many.
+    pub conversation: Option<u64>,
+    /// What became of it, in a few words, and how good that is.
+    pub status: (Tone, String),
+    /// Nothing more will be known of it.
+    pub settled: bool,
+}
+
+impl Row {
+    /// Which message it is.
+    #[must_use]
+    pub fn at(&self) -> At {
+        self.row.at
+    }
+
+    /// Whether something is wrong with it that every list must show.
+    #[must_use]
+    pub fn is_problem(&self) -> bool {
+        matches!(self.row.status, Some(Status::Error | Status::ToolError))
+            || matches!(self.row.kind, RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap)
+    }
+
+    /// Which way it went.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.row.stream.direction()
+    }
+}
+
+/// A rule that a message broke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingLine {
+    /// The message.
+    pub at: At,
+    /// The rule's id.
+    pub rule: &'static str,
+    /// What it says.
+    pub title: &'static str,
+    /// What to do.
+    pub advice: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// What exactly was seen.
+    pub detail: String,
+    /// `client` or `server`.
+    pub by: &'static str,
+}
+
+/// One message with its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// Its row.
+    pub row: Row,
+    /// Its bytes, or the beginning of them where they are very many.
+    pub bytes: Arc<[u8]>,
+}
+
+/// A message that was asked for, with the other half of its call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageParts {
+    /// The one that was asked for.
+    pub this: Whole,
+    /// Of a request its answer, of an answer its request.
+    pub other: Option<Whole>,
+    /// Of HTTP: head and times of its exchange, a line each.
+    pub exchange: Vec<(String, String)>,
+}
+
+/// Something that is true of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What it belongs to: `protocol`, `tools`, …
+    pub part: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub text: String,
+    /// The message changed it; what it was before, if it was anything.
+    pub changed: Option<Option<String>>,
+}
+
+/// What was true after a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatedFacts {
+    /// The message's number.
+    pub seq: u64,
+    /// What was true.
+    pub facts: Vec<Fact>,
+}

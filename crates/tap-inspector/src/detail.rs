@@ -1,0 +1,214 @@
+//! A message that is open: its forms, its folds, and what can be taken out of it.
+
+use std::ops::Range;
+
+use tap_session::RowKind;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::data::{MessageParts, Whole};
+use crate::effect::Effect;
+use crate::keymap::Action;
+use crate::model::{Detail, Form};
+use crate::tree::{Content, Tree};
+
+impl Detail {
+    /// Takes a message that came. The same one once more keeps its place.
+    pub(crate) fn new(parts: MessageParts, before: Option<Self>, opens_strings: bool) -> Self {
+        let form = before.as_ref().map_or(Form::Pretty, |before| before.form);
+        let tree = Tree::new(parts.this.bytes.clone(), opens_strings);
+        let other = parts.other.as_ref().map(|other| Tree::new(other.bytes.clone(), opens_strings));
+        let new = Self { parts, form, tree, other, cursor: 0, top: 0, raw: (0, Vec::new()), stale: false };
+        match before.filter(|before| before.parts.this.row.at() == new.parts.this.row.at()) {
+            Some(Self { tree, cursor, top, .. }) if tree.is_of(&new.parts.this.bytes) => {
+                Self { tree, cursor, top, ..new }
+            }
+            Some(_) | None => new,
+        }
+    }
+
+    /// Puts the cursor where there is a line and the top where it is seen, on a screen of this size.
+    pub(crate) fn fit(&mut self, width: usize, height: usize) {
+        if self.form == Form::Http && self.parts.exchange.is_empty() {
+            self.form = Form::Pretty;
+        }
+        if self.form == Form::Raw && self.raw.0 != width {
+            self.raw = (width, broken(&self.parts.this.bytes, width));
+        }
+        let n_lines = self.n_lines();
+        self.cursor = self.cursor.min(n_lines.saturating_sub(1));
+        self.top = self.top.min(self.cursor).max((self.cursor + 1).saturating_sub(height));
+        self.top = self.top.min(n_lines.saturating_sub(height));
+    }
+
+    pub(crate) fn next_form(&mut self) {
+        self.form = match self.form {
+            Form::Pretty => Form::Raw,
+            Form::Raw => Form::Hex,
+            Form::Hex if self.parts.exchange.is_empty() => Form::Pretty,
+            Form::Hex => Form::Http,
+            Form::Http => Form::Pretty,
+        };
+        (self.cursor, self.top) = (0, 0);
+    }
+
+    pub(crate) fn open_strings(&mut self, opens_strings: bool) {
+        self.tree.set_opens_strings(opens_strings);
+        if let Some(other) = &mut self.other {
+            other.set_opens_strings(opens_strings);
+        }
+    }
+
+    /// How many lines there are in the form that is shown.
+    pub(crate) fn n_lines(&self) -> usize {
+        match self.form {
+            Form::Pretty => self.tree.lines().len() + self.other.as_ref().map_or(0, |other| other.lines().len() + 2),
+            Form::Raw => self.raw.1.len(),
+            Form::Http => self.parts.exchange.len(),
+            Form::Hex => self.parts.this.bytes.len().div_ceil(16),
+        }
+    }
+
+    /// Which tree a line is of, and which line of that.
+    fn in_tree(&mut self, line: usize) -> Option<(&mut Tree, usize, usize)> {
+        let n_lines = self.tree.lines().len();
+        if line < n_lines {
+            return Some((&mut self.tree, line, 0));
+        }
+        let begin = n_lines + 2;
+        let other = self.other.as_mut()?;
+        Some((other, line.checked_sub(begin)?, begin))
+    }
+
+    /// Folds, unfolds, goes to the container; false when there is nothing further to the left.
+    pub(crate) fn fold(&mut self, action: Action) -> bool {
+        if self.form != Form::Pretty {
+            return action != Action::Left;
+        }
+        let cursor = self.cursor;
+        let Some((tree, line, begin)) = self.in_tree(cursor) else {
+            return action != Action::Left;
+        };
+        let is_open = tree.lines().get(line).is_some_and(|line| matches!(line.content, Content::Open(_)));
+        match action {
+            Action::Left if is_open => {
+                tree.toggle(line);
+            }
+            Action::Left => match tree.parent(line) {
+                Some(parent) => self.cursor = begin + parent,
+                None => return false,
+            },
+            Action::Right if is_open => {}
+            _ => {
+                tree.toggle(line);
+            }
+        }
+        self.top = self.top.min(self.cursor);
+        true
+    }
+
+    pub(crate) fn out(&self, action: Action, reference: &str) -> Option<Effect> {
+        let this = &self.parts.this;
+        let text = || String::from_utf8_lossy(&this.bytes).trim_end().to_owned();
+        let name = format!("{}-{}.json", reference.replace(['/', '.'], "-"), this.row.row.at.seq);
+        Some(match action {
+            Action::CopyMessage => Effect::Copy(text()),
+            Action::CopyAsCall => Effect::Copy(self.as_call()?),
+            Action::WriteFile => Effect::Write { bytes: this.bytes.to_vec(), name },
+            _ => {
+                let bytes = tap_text::pretty(&text()).into_bytes();
+                Effect::Open { bytes, name, edit: action == Action::Editor }
+            }
+        })
+    }
+
+    /// The call as a command line that makes it again.
+    fn as_call(&self) -> Option<String> {
+        let request = match (this_kind(&self.parts.this), &self.parts.other) {
+            (RowKind::Request, _) => &self.parts.this,
+            (_, Some(other)) => other,
+            _ => return None,
+        };
+        let node = tap_jsonrpc::Node::new(&request.bytes);
+        if !node.get("method")?.is_text("tools/call") {
+            return None;
+        }
+        let name = node.at(&["params", "name"])?.text()?.into_owned();
+        let arguments =
+            node.at(&["params", "arguments"]).map_or("{}".into(), |node| String::from_utf8_lossy(node.bytes()));
+        Some(format!("mcp-tap call {} {}", quoted(&name), quoted(&arguments)))
+    }
+}
+
+fn this_kind(whole: &Whole) -> RowKind {
+    whole.row.row.kind
+}
+
+/// A word as a shell takes it literally.
+fn quoted(word: &str) -> String {
+    let plain =
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
+    if plain { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Breaks bytes into lines of so many columns at most, as they look when they are shown.
+fn broken(bytes: &[u8], width: usize) -> Vec<Range<usize>> {
+    let width = width.max(8);
+    let (mut lines, mut from, mut at, mut used) = (Vec::new(), 0, 0, 0);
+    for chunk in bytes.utf8_chunks() {
+        let wrong =
+            if chunk.invalid().is_empty() { None } else { Some((char::REPLACEMENT_CHARACTER, chunk.invalid().len())) };
+        for (c, length) in chunk.valid().chars().map(|c| (c, c.len_utf8())).chain(wrong) {
+            if c == '\n' {
+                lines.push(from..at);
+                (from, used) = (at + length, 0);
+            } else {
+                let columns = match c {
+                    ' '..='~' => 1,
+                    // Made visible, it takes as many columns as its escape has.
+                    _ if tap_text::is_hidden(c) => tap_text::shown(c.encode_utf8(&mut [0; 4]), false).width(),
+                    _ => c.width().unwrap_or(1),
+                };
+                if used + columns > width {
+                    lines.push(from..at);
+                    (from, used) = (at, 0);
+                }
+                used += columns;
+            }
+            at += length;
+        }
+    }
+    if from < at || lines.is_empty() {
+        lines.push(from..at);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_bytes_are_broken_where_the_screen_ends() {
+        for (bytes, expected) in [
+            (&b""[..], &[""][..]),
+            (b"12345678", &["12345678"]),
+            (b"123456789", &["12345678", "9"]),
+            (b"ab\n\ncd\n", &["ab", "", "cd"]),
+            ("日日日日日".as_bytes(), &["日日日日", "日"]),
+            (b"a\x1bb", &["a\x1bb"]),
+            (b"abc\x1bb", &["abc", "\x1bb"]),
+            (b"1234567\xff\xff", &["1234567\u{fffd}", "\u{fffd}"]),
+        ] {
+            let lines = broken(bytes, 8);
+            let lines: Vec<_> = lines.into_iter().map(|line| String::from_utf8_lossy(&bytes[line])).collect();
+            assert_eq!(lines, expected, "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expected) in [("a-b/c.d_e", "a-b/c.d_e"), ("", "''"), ("it's", r"'it'\''s'"), ("{}", "'{}'")] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

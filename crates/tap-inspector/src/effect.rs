@@ -1,0 +1,130 @@
+//! What goes out: questions to whoever has the recordings, and what is to be done outside.
+
+use std::sync::Arc;
+
+use tap_filter::Filter;
+use tap_session::At;
+
+use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+
+/// Which question an answer belongs to. Later questions have higher numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Something to be done outside.
+#[derive(Debug)]
+pub enum Effect {
+    /// Answer a question, in parts if it takes long.
+    Ask(Ticket, Query),
+    /// The answer to this one is of no use any more.
+    Cancel(Ticket),
+    /// Put a text where it can be pasted from.
+    Copy(String),
+    /// Show bytes in the pager (`false`) or the editor (`true`); the terminal is theirs meanwhile.
+    Open {
+        /// What.
+        bytes: Vec<u8>,
+        /// How the file is to be called, so that its kind is known.
+        name: String,
+        /// In the editor.
+        edit: bool,
+    },
+    /// Write bytes into a new file of this name.
+    Write {
+        /// What.
+        bytes: Vec<u8>,
+        /// The file's name.
+        name: String,
+    },
+    /// Let the shell have the terminal for a while.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// The end.
+    Quit,
+}
+
+/// A question.
+#[derive(Debug, Clone)]
+pub enum Query {
+    /// Which sessions there are.
+    Sessions,
+    /// To be told when a session grows, until another one is watched.
+    Watch(SessionKey),
+    /// Some rows once more: those of calls that were waiting.
+    Again(SessionKey, Vec<At>),
+    /// Some rows of a session.
+    Rows(RowsQuery),
+    /// A message whole, with the other half of its call.
+    Message(SessionKey, At),
+    /// What was true after a message, and what it changed.
+    State(SessionKey, u64),
+    /// Which rules were broken; told in parts.
+    Findings(SessionKey),
+}
+
+/// Which rows are wanted.
+#[derive(Debug, Clone)]
+pub struct RowsQuery {
+    /// Of which session.
+    pub session: SessionKey,
+    /// One row a call, and what is no call though it should be one; else one a frame.
+    pub calls: bool,
+    /// Only those that fit.
+    pub filter: Option<Arc<Filter>>,
+    /// From where.
+    pub part: RowsPart,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsPart {
+    /// The first ones from this number on.
+    From(u64),
+    /// The first ones behind this row.
+    After(At),
+    /// The last ones before this row.
+    Before(At),
+    /// The last ones of all.
+    Last,
+    /// Half of them up to this number, half behind it.
+    Around(u64),
+}
+
+/// Rows that were asked for.
+#[derive(Debug, Clone, Default)]
+pub struct RowsAnswer {
+    /// In rising order.
+    pub rows: Vec<Row>,
+    /// There is nothing before them.
+    pub at_begin: bool,
+    /// There is nothing behind them, for now.
+    pub at_end: bool,
+    /// No more will come for this question.
+    pub complete: bool,
+    /// How far a search came, as the number of a message; of use while it goes on.
+    pub searched_to: Option<u64>,
+    /// The number of the newest message of the session.
+    pub last_seq: u64,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub enum Answer {
+    /// The sessions, live ones first; `true` when their figures are up to date.
+    Sessions(Vec<SessionLine>, bool),
+    /// Rows.
+    Rows(RowsAnswer),
+    /// Rows that are there already, as they are now.
+    Again(Vec<Row>),
+    /// A message.
+    Message(Box<MessageParts>),
+    /// A state.
+    State(StatedFacts),
+    /// Findings up to the message with this number; `true` when that is all.
+    Findings(Vec<FindingLine>, u64, bool),
+    /// A session has grown, or is over: its newest number, and whether it is live.
+    Grown(SessionKey, u64, bool),
+}

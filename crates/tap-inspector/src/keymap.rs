@@ -1,0 +1,173 @@
+//! Keys: one table, from which input is read and the help is made.
+
+use crate::input::Key;
+
+/// Where a key means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Everywhere but where text is typed.
+    Everywhere,
+    /// In anything that has a cursor.
+    Moving,
+    /// In the list of sessions.
+    Sessions,
+    /// In a session, whichever view.
+    Session,
+    /// In a message.
+    Detail,
+}
+
+/// What can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is told in KEYMAP, for users")]
+pub enum Action {
+    Help,
+    Palette,
+    Filter,
+    Back,
+    Quit,
+    Suspend,
+    Redraw,
+    ViewSessions,
+    ViewTimeline,
+    ViewState,
+    ViewFindings,
+    NextPane,
+    Zoom,
+    Wider,
+    Narrower,
+    Down,
+    Up,
+    PageDown,
+    PageUp,
+    First,
+    Last,
+    Left,
+    Right,
+    Open,
+    NextProblem,
+    PreviousProblem,
+    OtherHalf,
+    JumpBack,
+    JumpForward,
+    JumpTo,
+    Follow,
+    CallsOrFrames,
+    Form,
+    OpenStrings,
+    CopyMessage,
+    CopyReference,
+    CopyAsCall,
+    WriteFile,
+    Pager,
+    Editor,
+    Mark,
+    NextMark,
+    Reload,
+    ToggleKeys,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Binding {
+    /// Where.
+    pub scope: Scope,
+    /// Any of these keys, by [`Key::name`].
+    pub keys: &'static [&'static str],
+    /// Does this.
+    pub action: Action,
+    /// What it is called in the palette: words with hyphens.
+    pub name: &'static str,
+    /// What is said of it in the help.
+    pub about: &'static str,
+}
+
+const fn bind(
+    scope: Scope,
+    keys: &'static [&'static str],
+    action: Action,
+    name: &'static str,
+    about: &'static str,
+) -> Binding {
+    Binding { scope, keys, action, name, about }
+}
+
+/// All keys.
+pub const KEYMAP: &[Binding] = &[
+    bind(Scope::Everywhere, &["?", "f1"], Action::Help, "help", "these keys"),
+    bind(Scope::Everywhere, &[":", "ctrl-p"], Action::Palette, "palette", "find something to do by its name"),
+    bind(Scope::Everywhere, &["/"], Action::Filter, "filter", "show only what fits a filter"),
+    bind(Scope::Everywhere, &["q", "esc"], Action::Back, "back", "close, go back; from the first view: the end"),
+    bind(Scope::Everywhere, &["ctrl-c"], Action::Quit, "quit", "the end"),
+    bind(Scope::Everywhere, &["ctrl-z"], Action::Suspend, "suspend", "to the shell for a while; `fg` comes back"),
+    bind(Scope::Everywhere, &["ctrl-l"], Action::Redraw, "redraw", "draw everything anew"),
+    bind(Scope::Everywhere, &["1"], Action::ViewSessions, "sessions", "the sessions"),
+    bind(Scope::Everywhere, &["2"], Action::ViewTimeline, "timeline", "the messages of the session"),
+    bind(Scope::Everywhere, &["4"], Action::ViewState, "state", "what was true at the cursor"),
+    bind(Scope::Everywhere, &["6"], Action::ViewFindings, "findings", "which rules were broken"),
+    bind(Scope::Everywhere, &["tab", "backtab"], Action::NextPane, "next-pane", "to the other pane"),
+    bind(Scope::Everywhere, &["z"], Action::Zoom, "zoom", "this pane alone, or both"),
+    bind(Scope::Everywhere, &["ctrl-right", "+"], Action::Wider, "wider", "the list wider"),
+    bind(Scope::Everywhere, &["ctrl-left", "-"], Action::Narrower, "narrower", "the list narrower"),
+    bind(Scope::Everywhere, &["H"], Action::ToggleKeys, "toggle-keys", "hide or show the line of keys"),
+    bind(Scope::Moving, &["j", "down"], Action::Down, "down", "down"),
+    bind(Scope::Moving, &["k", "up"], Action::Up, "up", "up"),
+    bind(Scope::Moving, &["ctrl-d", "pgdn"], Action::PageDown, "page-down", "a page down"),
+    bind(Scope::Moving, &["ctrl-u", "pgup"], Action::PageUp, "page-up", "a page up"),
+    bind(Scope::Moving, &["g", "home"], Action::First, "first", "to the beginning"),
+    bind(Scope::Moving, &["G", "end"], Action::Last, "last", "to the end"),
+    bind(Scope::Moving, &["h", "left"], Action::Left, "left", "fold, or to the list"),
+    bind(Scope::Moving, &["l", "right"], Action::Right, "right", "unfold, or into the message"),
+    bind(Scope::Moving, &["enter"], Action::Open, "open", "open what the cursor is on"),
+    bind(Scope::Sessions, &["ctrl-r", "f5"], Action::Reload, "reload", "look for new sessions"),
+    bind(Scope::Session, &["]"], Action::NextProblem, "next-problem", "to the next error or finding"),
+    bind(Scope::Session, &["["], Action::PreviousProblem, "previous-problem", "to the one before"),
+    bind(Scope::Session, &["%"], Action::OtherHalf, "other-half", "from a request to its answer, and back"),
+    bind(Scope::Session, &["ctrl-o"], Action::JumpBack, "jump-back", "back to where the cursor jumped from"),
+    bind(Scope::Session, &["ctrl-n"], Action::JumpForward, "jump-forward", "forward again"),
+    bind(Scope::Session, &["#"], Action::JumpTo, "jump", "to the message with a number"),
+    bind(Scope::Session, &["F"], Action::Follow, "follow", "stay at the end as it grows, or not"),
+    bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
+    bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
+    bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
+    bind(Scope::Detail, &["p"], Action::Form, "form", "pretty, raw, hex; over HTTP the head of its exchange"),
+    bind(Scope::Detail, &["J"], Action::OpenStrings, "open-strings", "open up JSON inside strings, or not"),
+    bind(Scope::Session, &["y"], Action::CopyMessage, "copy", "copy the message as it was"),
+    bind(Scope::Session, &["Y"], Action::CopyReference, "copy-reference", "copy how the command line names it"),
+    bind(Scope::Session, &["c"], Action::CopyAsCall, "copy-call", "copy it as a `mcp-tap call` command"),
+    bind(Scope::Session, &["w"], Action::WriteFile, "write", "write the message to a file"),
+    bind(Scope::Session, &["P"], Action::Pager, "pager", "the message in $PAGER"),
+    bind(Scope::Session, &["E"], Action::Editor, "editor", "the message in $EDITOR"),
+];
+
+/// What a key does in the first of these scopes in which it does anything.
+pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
+    let name = key.name();
+    scopes.iter().find_map(|scope| {
+        let found = KEYMAP.iter().find(|binding| binding.scope == *scope && binding.keys.contains(&name.as_str()));
+        found.map(|binding| binding.action)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_can_be_pressed_and_means_one_thing_where_it_does() {
+        for (index, binding) in KEYMAP.iter().enumerate() {
+            for key in binding.keys {
+                assert_eq!(Key::named(key).map(Key::name).as_deref(), Some(*key));
+                let same = KEYMAP[..index].iter().filter(|other| {
+                    other.keys.contains(key)
+                        && (other.scope == binding.scope
+                            || other.scope == Scope::Everywhere
+                            || binding.scope == Scope::Everywhere
+                            || (other.scope == Scope::Moving) != (binding.scope == Scope::Moving))
+                });
+                assert_eq!(same.count(), 0, "{key} means two things");
+            }
+            assert!(KEYMAP[..index].iter().all(|other| other.name != binding.name), "{}", binding.name);
+        }
+    }
+}

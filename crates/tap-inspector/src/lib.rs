@@ -1,0 +1,41 @@
+//! The terminal user interface: model, update, view.
+//!
+//! May know: sessions, filters, JSON, and the frame that it draws into. Must not know: files, clocks, SQLite, terminals. What
+//! it wants done it says as [`Effect`]s, whose outcome comes back as [`Input`]; so that every screen is tested as text.
+//!
+//! ```text
+//! key, mouse, resize, answer ─▶ Inspector::update ─▶ effects ─▶ (somebody carries them out) ─▶ answer …
+//!                                     │
+//!                              Inspector::view ─▶ ratatui's frame
+//! ```
+//!
+//! The inspector holds the rows that are visible and a few around them, never a recording. An answer to a question that is
+//! no longer of interest is dropped.
+//!
+//! Start reading at [`Inspector`] (`model.rs`), then `update.rs` and `view.rs`; `keymap.rs` is the one table of keys, from which
+//! the help is made too.
+
+mod data;
+mod detail;
+mod effect;
+mod input;
+mod keymap;
+mod list;
+mod model;
+mod prompt;
+#[cfg(test)]
+mod tests;
+mod text;
+mod theme;
+mod tree;
+mod update;
+mod view;
+
+pub use data::{
+    Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+};
+pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
+pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
+pub use keymap::{Action, Binding, KEYMAP, Scope};
+pub use model::{Inspector, View};
+pub use theme::Theme;

@@ -1,0 +1,295 @@
+//! The model: all that the inspector knows, and which questions are open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use tap_filter::Filter;
+use tap_session::{At, Severity};
+
+use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::effect::Ticket;
+use crate::keymap::{Action, Scope};
+use crate::list::Rows;
+use crate::prompt::Prompt;
+use crate::theme::Theme;
+use crate::tree::Tree;
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum View {
+    /// All sessions.
+    Sessions,
+    /// The messages of one.
+    Timeline,
+    /// What was true at the cursor.
+    State,
+    /// Which rules were broken.
+    Findings,
+}
+
+/// The inspector.
+#[derive(Debug)]
+pub struct Inspector {
+    pub(crate) theme: Theme,
+    /// Columns and rows.
+    pub(crate) size: (u16, u16),
+    /// Nanoseconds since the Unix epoch, as it was told last.
+    pub(crate) now_unix_ns: u64,
+    /// How far local time is ahead of UTC, seconds.
+    pub(crate) utc_offset_seconds: i32,
+    pub(crate) view: View,
+    pub(crate) sessions: Sessions,
+    /// The session to be opened once it is known.
+    pub(crate) opens: Option<SessionKey>,
+    pub(crate) open: Option<Open>,
+    pub(crate) overlay: Option<Overlay>,
+    /// A word about what was done or failed, until when it is shown, and whether it is bad.
+    pub(crate) note: Option<Note>,
+    /// Filters that were used, the oldest first.
+    pub(crate) history: Vec<String>,
+    pub(crate) shows_keys: bool,
+    /// Share of the width that the list has beside a message, percent.
+    pub(crate) split: u16,
+    newest_ticket: u64,
+}
+
+/// A word about something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) text: String,
+    pub(crate) bad: bool,
+    pub(crate) until_unix_ns: u64,
+}
+
+/// The list of sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    pub(crate) lines: Vec<SessionLine>,
+    pub(crate) loaded: bool,
+    pub(crate) cursor: usize,
+    pub(crate) top: usize,
+    /// Only those that hold this text are shown.
+    pub(crate) filter: String,
+    pub(crate) ticket: Option<Ticket>,
+    /// When they were asked for last, nanoseconds since the Unix epoch.
+    pub(crate) asked_unix_ns: u64,
+}
+
+impl Sessions {
+    /// Those that are shown.
+    pub(crate) fn shown(&self) -> Vec<&SessionLine> {
+        let wanted = self.filter.to_lowercase();
+        let fits = |line: &&SessionLine| {
+            let texts = [Some(&line.name), Some(&line.command), line.client.as_ref(), line.server.as_ref()];
+            wanted.is_empty()
+                || texts
+                    .into_iter()
+                    .flatten()
+                    .chain(line.revision.as_ref())
+                    .any(|text| text.to_lowercase().contains(&wanted))
+        };
+        self.lines.iter().filter(fits).collect()
+    }
+}
+
+/// Which pane has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pane {
+    List,
+    Detail,
+}
+
+/// A question about something that the cursor is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked<T> {
+    /// About what. It stays when there is no answer, so that it is not asked for without end.
+    pub(crate) of: T,
+    /// Which question; `None` once it was answered.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// A session that is open.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) session: SessionLine,
+    pub(crate) calls: bool,
+    pub(crate) rows: Rows,
+    pub(crate) filter: Option<Arc<Filter>>,
+    pub(crate) last_seq: u64,
+    pub(crate) live: bool,
+    pub(crate) pane: Pane,
+    pub(crate) zoomed: bool,
+    pub(crate) detail: Option<Detail>,
+    pub(crate) detail_asked: Option<Asked<At>>,
+    /// JSON inside strings is opened up.
+    pub(crate) opens_strings: bool,
+    pub(crate) state: Option<StatedFacts>,
+    pub(crate) state_asked: Option<Asked<u64>>,
+    pub(crate) state_scroll: usize,
+    pub(crate) findings: Findings,
+    /// Where the cursor jumped from, and how far back among them it is.
+    pub(crate) jumps: Vec<At>,
+    pub(crate) jumps_back: usize,
+    pub(crate) marks: BTreeSet<At>,
+    /// Looking for the next problem, this way, from here.
+    pub(crate) seeking: Option<Seeking>,
+    /// A question about rows of calls that were waiting.
+    pub(crate) again: Option<Ticket>,
+    /// To be told when it grows.
+    pub(crate) watch: Ticket,
+}
+
+/// A search for the next of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seeking {
+    pub(crate) ticket: Ticket,
+    pub(crate) forward: bool,
+}
+
+/// Rules that were broken.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
+    pub(crate) n: u64,
+    /// How far the session was judged.
+    pub(crate) seq: u64,
+    pub(crate) complete: bool,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) cursor: usize,
+    pub(crate) top: usize,
+}
+
+impl Findings {
+    /// Those of a row: of a call, those of its answer too.
+    pub(crate) fn of_row<'a>(&'a self, row: &Row, calls: bool) -> impl Iterator<Item = &'a FindingLine> {
+        let answer = row.row.pair.filter(|pair| calls && *pair != row.at());
+        let places = [Some(row.at()), answer].into_iter().flatten();
+        places.filter_map(|at| self.by_message.get(&at)).flatten()
+    }
+
+    pub(crate) fn worst(&self, row: &Row, calls: bool) -> Option<Severity> {
+        self.of_row(row, calls).map(|finding| finding.severity).max()
+    }
+
+    /// All of them, in the order of messages.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &FindingLine> {
+        self.by_message.values().flatten()
+    }
+}
+
+/// How a message is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Pretty,
+    Raw,
+    Hex,
+    /// Head and times of its HTTP exchange.
+    Http,
+}
+
+/// A message that is open.
+#[derive(Debug)]
+pub(crate) struct Detail {
+    pub(crate) parts: MessageParts,
+    pub(crate) form: Form,
+    pub(crate) tree: Tree,
+    pub(crate) other: Option<Tree>,
+    /// The line with the cursor, and the one at the top.
+    pub(crate) cursor: usize,
+    pub(crate) top: usize,
+    /// For the raw form: to how many columns it was broken, and into which ranges of its bytes.
+    pub(crate) raw: (usize, Vec<Range<usize>>),
+    /// It has changed since.
+    pub(crate) stale: bool,
+}
+
+/// What lies over a view.
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    /// Keys; how far it is scrolled.
+    Help(usize),
+    /// A filter that is being typed, and what is wrong with it.
+    Filter(Prompt),
+    /// A number that is being typed.
+    Jump(Prompt),
+    /// Something to do by its name, and which of the matches is chosen.
+    Palette(Prompt, usize),
+}
+
+impl Inspector {
+    /// An inspector that shows all sessions, or the one with this key once it is known.
+    #[must_use]
+    pub fn new(theme: Theme, size: (u16, u16), utc_offset_seconds: i32) -> Self {
+        Self {
+            theme,
+            size,
+            now_unix_ns: 0,
+            utc_offset_seconds,
+            view: View::Sessions,
+            sessions: Sessions::default(),
+            opens: None,
+            open: None,
+            overlay: None,
+            note: None,
+            history: Vec::new(),
+            shows_keys: true,
+            split: 50,
+            newest_ticket: 0,
+        }
+    }
+
+    /// What is looked at.
+    #[must_use]
+    pub fn view_now(&self) -> View {
+        self.view
+    }
+
+    /// The session that is open, so that it is told when that grows.
+    #[must_use]
+    pub fn open_session(&self) -> Option<SessionKey> {
+        self.open.as_ref().map(|open| open.session.key)
+    }
+
+    pub(crate) fn ticket(&mut self) -> Ticket {
+        self.newest_ticket += 1;
+        Ticket(self.newest_ticket)
+    }
+
+    /// Where keys mean something now, the nearest first.
+    pub(crate) fn scopes(&self) -> &'static [Scope] {
+        match (self.view, self.open.as_ref().map(|open| open.pane)) {
+            (View::Sessions, _) => &[Scope::Sessions, Scope::Moving, Scope::Everywhere],
+            (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
+            _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
+        }
+    }
+
+    /// How many rows of a list are on the screen.
+    pub(crate) fn list_height(&self) -> usize {
+        let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        // The head, the columns with their line, and the note.
+        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
+    }
+
+    pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {
+        let until_unix_ns = self.now_unix_ns.saturating_add(4_000_000_000);
+        self.note = Some(Note { text: text.into(), bad, until_unix_ns });
+    }
+
+    /// What fits a name in the palette.
+    pub(crate) fn palette(&self, typed: &str) -> Vec<(&'static str, &'static str, Action)> {
+        let typed = typed.to_lowercase();
+        let scopes = self.scopes();
+        let fits = |text: &str| {
+            let mut text = text.chars();
+            typed.chars().all(|wanted| text.any(|c| c == wanted))
+        };
+        crate::keymap::KEYMAP
+            .iter()
+            .filter(|binding| scopes.contains(&binding.scope) && binding.action != Action::Palette)
+            .filter(|binding| fits(binding.name) || fits(&binding.about.to_lowercase()))
+            .map(|binding| (binding.name, binding.about, binding.action))
+            .collect()
+    }
+}

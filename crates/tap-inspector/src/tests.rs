@@ -1,0 +1,415 @@
+//! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
+//! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
+
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use tap_frame::Stream;
+use tap_jsonrpc::Notes;
+use tap_session::{At, MessageRow, RowKind, Severity, Status};
+
+use crate::*;
+
+/// Something that acts on a terminal, hides, or turns text around.
+const EVIL: &str = "a\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}6n\u{202e}b\u{200b}\u{feff}日\u{301}";
+
+/// What happens.
+#[derive(Debug, Clone)]
+enum Step {
+    Key(usize),
+    Typed(char),
+    Paste(&'static str),
+    Mouse(MouseKind, u16, u16),
+    Resize(u16, u16),
+    Tick,
+    /// One of the open questions is answered: which, how, and how far.
+    Answer(usize, How),
+    /// The session grows by so many messages, and may end.
+    Grow(u64, bool),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Whole,
+    InPart,
+    Failed,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let how = prop_oneof![4 => Just(How::Whole), 2 => Just(How::InPart), 1 => Just(How::Failed)];
+    let mouse = prop_oneof![
+        Just(MouseKind::Press),
+        Just(MouseKind::Drag),
+        Just(MouseKind::WheelUp),
+        Just(MouseKind::WheelDown)
+    ];
+    let size = prop_oneof![
+        Just((80, 24)),
+        Just((40, 10)),
+        Just((160, 45)),
+        Just((10, 3)),
+        Just((20, 6)),
+        (1_u16..200, 1_u16..60)
+    ];
+    prop_oneof![
+        8 => any::<usize>().prop_map(Step::Key),
+        2 => prop_oneof![Just('i'), Just('s'), Just(':'), Just('e'), Just('r'), Just('1'), Just('é')].prop_map(Step::Typed),
+        1 => prop_oneof![Just("is:error"), Just("tool:x or"), Just("\u{1b}[31m"), Just("7")].prop_map(Step::Paste),
+        2 => (mouse, 0_u16..200, 0_u16..60).prop_map(|(kind, column, row)| Step::Mouse(kind, column, row)),
+        1 => size.prop_map(|(columns, rows)| Step::Resize(columns, rows)),
+        1 => Just(Step::Tick),
+        10 => (any::<usize>(), how).prop_map(|(which, how)| Step::Answer(which, how)),
+        1 => (0_u64..300, any::<bool>()).prop_map(|(n, live)| Step::Grow(n, live)),
+    ]
+}
+
+fn row(seq: u64) -> Row {
+    let pair = (seq % 3 == 1).then_some(At { seq: seq + 1, member: 0 });
+    let row = MessageRow {
+        at: At { seq, member: 0 },
+        wall_ns: seq,
+        at_ns: seq,
+        stream: if seq.is_multiple_of(2) { Stream::ToClient } else { Stream::ToServer },
+        kind: match seq % 5 {
+            0 => RowKind::NotJson,
+            4 => RowKind::Stderr,
+            _ => RowKind::Request,
+        },
+        raw_id: None,
+        method: Some("tools/call".into()),
+        target: Some(EVIL.into()),
+        status: (seq % 7 == 2).then_some(Status::Error),
+        error_code: None,
+        pair,
+        latency_ns: Some(seq * 1_000),
+        lost_bytes: None,
+        notes: Notes::default(),
+    };
+    Row {
+        row,
+        length: seq,
+        answer_length: None,
+        clock: "12:00:00.000".into(),
+        digest: Digested { arguments: EVIL.into(), outcome: EVIL.into() },
+        exchange: None,
+        conversation: None,
+        status: (Tone::Bad, EVIL.into()),
+        settled: !seq.is_multiple_of(4),
+    }
+}
+
+fn line(key: i64, live: bool) -> SessionLine {
+    SessionLine {
+        key: SessionKey(key),
+        reference: format!("{EVIL}.{key}"),
+        name: EVIL.into(),
+        command: EVIL.into(),
+        client: Some(EVIL.into()),
+        server: None,
+        revision: Some(EVIL.into()),
+        transport: "stdio",
+        began: "Nov 30 12:00".into(),
+        lasted_ns: 1,
+        end: if live { EndKind::Live } else { EndKind::Well },
+        end_words: EVIL.into(),
+        n_messages: 1,
+        n_calls: 1,
+        n_errors: 1,
+        n_bytes: 1,
+        lost_bytes: 1,
+        n_conversations: 0,
+    }
+}
+
+/// Answers questions as a store would, in whatever order.
+struct World {
+    last_seq: u64,
+    live: bool,
+    open: Vec<(Ticket, Query)>,
+}
+
+impl World {
+    fn take(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Ask(ticket, query) => self.open.push((ticket, query)),
+                Effect::Cancel(ticket) => self.open.retain(|(open, _)| *open != ticket),
+                _ => {}
+            }
+        }
+    }
+
+    fn answer(&self, query: &Query, complete: bool) -> Option<Answer> {
+        let last = self.last_seq;
+        Some(match query {
+            Query::Sessions => Answer::Sessions((1..=30).map(|key| line(key, self.live)).collect(), complete),
+            Query::Rows(query) => {
+                let limit = query.limit as u64;
+                let (from, to) = match query.part {
+                    RowsPart::From(seq) => (seq, seq + limit),
+                    RowsPart::After(at) => (at.seq + 1, at.seq + limit),
+                    RowsPart::Before(at) => (at.seq.saturating_sub(limit), at.seq - 1),
+                    RowsPart::Last => ((last + 1).saturating_sub(limit), last),
+                    RowsPart::Around(seq) => (seq.saturating_sub(limit / 2), seq + limit / 2),
+                };
+                let (from, to) = (from.max(1), to.min(last));
+                // With a filter some are left out.
+                let fits = |seq: &u64| query.filter.is_none() || seq % 10 < 3;
+                Answer::Rows(RowsAnswer {
+                    rows: (from..=to).filter(fits).map(row).collect(),
+                    at_begin: from <= 1,
+                    at_end: to >= last,
+                    complete,
+                    searched_to: Some(to),
+                    last_seq: last,
+                })
+            }
+            Query::Again(_, places) => {
+                Answer::Again(places.iter().map(|at| Row { settled: true, ..row(at.seq) }).collect())
+            }
+            Query::Message(_, at) => {
+                let text = match at.seq % 4 {
+                    0 => EVIL.to_owned(),
+                    1 => format!("{{\"a\":[1,{{\"{EVIL}\":\"{{\\\"b\\\":2}}\"}}]}}"),
+                    2 => String::new(),
+                    _ => "[".repeat(200),
+                };
+                let this = Whole { row: row(at.seq), bytes: text.into_bytes().into() };
+                let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
+                Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
+            }
+            Query::State(_, seq) => {
+                let fact = Fact {
+                    part: "tools".into(),
+                    name: EVIL.into(),
+                    text: EVIL.into(),
+                    changed: Some(Some(EVIL.into())),
+                };
+                Answer::State(StatedFacts { seq: *seq, facts: vec![fact; 50] })
+            }
+            Query::Findings(_) => {
+                let finding = |seq: u64| FindingLine {
+                    at: At { seq, member: 0 },
+                    rule: "RPC-001",
+                    title: "title",
+                    advice: "advice",
+                    severity: Severity::Error,
+                    detail: EVIL.into(),
+                    by: "server",
+                };
+                Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
+            }
+            Query::Watch(_) => return None,
+        })
+    }
+}
+
+#[track_caller]
+fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
+    let (columns, rows) = inspector.size;
+    terminal.backend_mut().resize(columns, rows);
+    terminal.draw(|frame| inspector.view(frame)).unwrap();
+    for cell in terminal.backend().buffer().content() {
+        let raw = cell.symbol().chars().find(|c| tap_text::is_hidden(*c));
+        assert_eq!(raw, None, "{:?} reached the screen", cell.symbol());
+    }
+    let n_shown = inspector.sessions.shown().len();
+    assert!(inspector.sessions.cursor < n_shown.max(1), "sessions");
+    if let Some(open) = &inspector.open {
+        let n_rows = open.rows.rows().len();
+        assert!(open.rows.cursor() < n_rows.max(1), "the cursor is on a row");
+        assert!(open.rows.rows().is_sorted_by(|a, b| a.at() < b.at()), "rows are in order, each once");
+        assert!(n_rows <= 2_000, "{n_rows} rows are kept");
+        let height = inspector.list_height();
+        assert!(n_rows == 0 || open.rows.visible(height).any(|(index, _)| index == open.rows.cursor()), "it is seen");
+        if let Some(detail) = &open.detail {
+            assert!(detail.cursor < detail.n_lines().max(1), "the cursor is on a line");
+            assert!((detail.top..detail.top + height).contains(&detail.cursor), "and is seen");
+        }
+        assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
+        assert!(open.jumps_back <= open.jumps.len(), "jumps");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_cursors_stay_where_there_is_something(
+        steps in prop::collection::vec(step(), 1..100),
+        last_seq in prop_oneof![Just(0_u64), Just(1), 2_u64..200, 1_000_u64..5_000],
+        live: bool,
+    ) {
+        let mut inspector = Inspector::new(Theme::terminal(), (80, 24), 0);
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        let mut world = World { last_seq, live, open: Vec::new() };
+        world.take(inspector.start_at(Some(SessionKey(3))));
+        for step in steps {
+            let effects = match step {
+                Step::Key(index) => {
+                    let keys: Vec<&str> = KEYMAP.iter().flat_map(|binding| binding.keys.iter().copied()).collect();
+                    let key = Key::named(keys[index % keys.len()]).unwrap();
+                    inspector.update(Input::Key(key))
+                }
+                Step::Typed(c) => inspector.update(Input::Key(Key::plain(KeyCode::Char(c)))),
+                Step::Paste(text) => inspector.update(Input::Paste(text.into())),
+                Step::Mouse(kind, column, row) => inspector.update(Input::Mouse(Mouse { kind, column, row })),
+                Step::Resize(columns, rows) => inspector.update(Input::Resize(columns, rows)),
+                Step::Tick => inspector.update(Input::Tick(inspector.now_unix_ns + 3_000_000_000)),
+                Step::Grow(n, live) => {
+                    world.last_seq += n;
+                    world.live &= live;
+                    let watched = world.open.iter().rev().find(|(_, query)| matches!(query, Query::Watch(_)));
+                    match watched {
+                        Some((ticket, Query::Watch(key))) => {
+                            let answer = Answer::Grown(*key, world.last_seq, world.live);
+                            inspector.update(Input::Answer(*ticket, answer))
+                        }
+                        _ => Vec::new(),
+                    }
+                }
+                Step::Answer(_, _) if world.open.is_empty() => Vec::new(),
+                Step::Answer(which, how) => {
+                    let index = which % world.open.len();
+                    let (ticket, query) = world.open[index].clone();
+                    match (how, world.answer(&query, matches!(how, How::Whole))) {
+                        (How::Failed, _) => {
+                            world.open.remove(index);
+                            inspector.update(Input::Failed(Some(ticket), EVIL.into()))
+                        }
+                        (_, None) => Vec::new(),
+                        (How::InPart, Some(answer)) => inspector.update(Input::Answer(ticket, answer)),
+                        (How::Whole, Some(answer)) => {
+                            world.open.remove(index);
+                            inspector.update(Input::Answer(ticket, answer))
+                        }
+                    }
+                }
+            };
+            world.take(effects);
+            holds(&inspector, &mut terminal);
+            prop_assert!(world.open.len() < 20, "questions pile up: {:?}", world.open);
+        }
+    }
+}
+
+/// Presses keys, and answers all that is asked.
+fn drive(world: &mut World, inspector: &mut Inspector, keys: &str) {
+    for key in keys.split_whitespace() {
+        let effects = inspector.update(Input::Key(Key::named(key).unwrap()));
+        world.take(effects);
+        settle(world, inspector);
+    }
+}
+
+fn settle(world: &mut World, inspector: &mut Inspector) {
+    let is_answered = |(_, query): &(Ticket, Query)| !matches!(query, Query::Watch(_));
+    for _ in 0..100 {
+        let Some(index) = world.open.iter().position(is_answered) else {
+            return;
+        };
+        let (ticket, query) = world.open.remove(index);
+        let answer = world.answer(&query, true).unwrap();
+        world.take(inspector.update(Input::Answer(ticket, answer)));
+    }
+    panic!("it never has enough: {:?}", world.open);
+}
+
+fn opened(last_seq: u64, live: bool) -> (World, Inspector) {
+    let mut inspector = Inspector::new(Theme::plain(), (80, 24), 0);
+    let mut world = World { last_seq, live, open: Vec::new() };
+    world.take(inspector.start_at(Some(SessionKey(3))));
+    settle(&mut world, &mut inspector);
+    (world, inspector)
+}
+
+fn seq(inspector: &Inspector) -> u64 {
+    inspector.open.as_ref().unwrap().rows.current().unwrap().at().seq
+}
+
+#[test]
+fn a_list_of_any_length_holds_what_is_near_the_cursor() {
+    let (mut world, mut inspector) = opened(1_000_000, false);
+    for (keys, expected) in [
+        ("", 1),
+        ("j j down", 4),
+        ("G", 1_000_000),
+        ("k", 999_999),
+        ("g", 1),
+        ("# 5 0 0 0 0 0 enter", 500_000),
+        ("ctrl-o", 1),
+        ("ctrl-n", 500_000),
+        ("ctrl-o ctrl-o ctrl-n", 500_000),
+        ("pgup", 499_982),
+        ("v", 499_982),
+    ] {
+        drive(&mut world, &mut inspector, keys);
+        assert_eq!(seq(&inspector), expected, "{keys}");
+        assert!(inspector.open.as_ref().unwrap().rows.rows().len() <= 2_000);
+    }
+}
+
+#[test]
+fn a_filter_keeps_the_place_and_is_cleared_by_back() {
+    let (mut world, mut inspector) = opened(100_000, false);
+    drive(&mut world, &mut inspector, "# 5 0 0 0 0 enter / i s : e r r o r enter");
+    assert_eq!(seq(&inspector), 50_000);
+    drive(&mut world, &mut inspector, "k");
+    assert_eq!(seq(&inspector), 49_992, "what fits before the cursor is there too");
+    drive(&mut world, &mut inspector, "esc");
+    assert_eq!(seq(&inspector), 49_992);
+    assert!(inspector.open.as_ref().unwrap().filter.is_none());
+    drive(&mut world, &mut inspector, "esc");
+    assert_eq!(inspector.view_now(), View::Sessions);
+}
+
+#[test]
+fn a_live_session_grows_under_the_cursor_and_calls_that_waited_are_answered() {
+    let (mut world, mut inspector) = opened(100, true);
+    assert_eq!(seq(&inspector), 100, "a live session opens at its end");
+    let waits = |inspector: &Inspector| !inspector.open.as_ref().unwrap().rows.waiting().is_empty();
+    assert!(waits(&inspector));
+    let grow = |inspector: &mut Inspector, world: &mut World, last_seq: u64, live: bool| {
+        world.last_seq = last_seq;
+        let (ticket, _) = *world.open.iter().find(|(_, query)| matches!(query, Query::Watch(_))).unwrap();
+        let answer = Answer::Grown(SessionKey(3), last_seq, live);
+        world.take(inspector.update(Input::Answer(ticket, answer)));
+        settle(world, inspector);
+    };
+    grow(&mut inspector, &mut world, 103, true);
+    assert_eq!(seq(&inspector), 103, "it follows");
+    assert!(!waits(&inspector), "rows that were waiting were asked for again");
+    drive(&mut world, &mut inspector, "k");
+    grow(&mut inspector, &mut world, 110, true);
+    assert_eq!(seq(&inspector), 102, "the cursor stays where somebody put it");
+    grow(&mut inspector, &mut world, 110, false);
+    assert!(!inspector.open.as_ref().unwrap().live);
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_not_asked_for_without_end() {
+    let (mut world, mut inspector) = opened(100, false);
+    world.take(inspector.update(Input::Key(Key::named("enter").unwrap())));
+    for _ in 0..3 {
+        for (ticket, _) in std::mem::take(&mut world.open) {
+            world.take(inspector.update(Input::Failed(Some(ticket), "the disk is gone".into())));
+        }
+    }
+    assert!(world.open.is_empty(), "{:?}", world.open);
+    drive(&mut world, &mut inspector, "esc j enter");
+    assert_eq!(inspector.open.as_ref().unwrap().detail.as_ref().unwrap().parts.this.row.at().seq, 2);
+}
+
+#[test]
+fn a_message_that_is_read_keeps_its_place_when_it_is_answered() {
+    let (mut world, mut inspector) = opened(9, true);
+    drive(&mut world, &mut inspector, "g j j j j enter j j");
+    let before = inspector.open.as_ref().unwrap().detail.as_ref().unwrap().cursor;
+    assert_eq!(before, 2);
+    let again = Answer::Again(vec![Row { clock: "later".into(), ..row(5) }]);
+    let ticket = Ticket(u64::MAX);
+    inspector.open.as_mut().unwrap().again = Some(ticket);
+    world.take(inspector.update(Input::Answer(ticket, again)));
+    settle(&mut world, &mut inspector);
+    assert_eq!(inspector.open.as_ref().unwrap().detail.as_ref().unwrap().cursor, before);
+}

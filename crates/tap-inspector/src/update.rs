@@ -1,0 +1,254 @@
+//! Update: what happened becomes a changed model, and what is to be done outside.
+
+mod actions;
+mod navigate;
+mod session;
+mod typing;
+
+use crate::data::SessionKey;
+use crate::effect::{Answer, Effect, Query, Ticket};
+use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
+use crate::keymap::{Action, action};
+use crate::model::{Inspector, Overlay, Pane, View};
+use crate::prompt::Prompt;
+
+/// Rows that the wheel moves by.
+const WHEEL: isize = 3;
+
+/// How often the list of sessions is looked at anew while it is on the screen, nanoseconds.
+const RELOAD_NS: u64 = 2_000_000_000;
+
+impl Inspector {
+    /// What is to be done before anything happens. A session that is named is opened as soon as it is known.
+    #[must_use]
+    pub fn start_at(&mut self, session: Option<SessionKey>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.opens = session;
+        self.ask_sessions(&mut effects);
+        effects
+    }
+
+    /// Takes what happened, and says what is to be done.
+    #[must_use]
+    pub fn update(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Key(key) => self.key(key, &mut effects),
+            Input::Paste(text) => self.paste(&text),
+            Input::Mouse(mouse) => self.mouse(mouse, &mut effects),
+            Input::Resize(columns, rows) => self.size = (columns, rows),
+            Input::Tick(now_unix_ns) => {
+                self.now_unix_ns = now_unix_ns;
+                self.note = self.note.take().filter(|note| now_unix_ns < note.until_unix_ns);
+                let due = self.sessions.asked_unix_ns.saturating_add(RELOAD_NS) <= now_unix_ns;
+                if self.view == View::Sessions && self.sessions.ticket.is_none() && due {
+                    self.ask_sessions(&mut effects);
+                }
+            }
+            Input::Answer(ticket, answer) => self.answer(ticket, answer, &mut effects),
+            Input::Failed(ticket, why) => {
+                if let Some(ticket) = ticket {
+                    self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
+                    self.session_failed(ticket);
+                }
+                self.say(why, true);
+            }
+            Input::Done(what) => self.say(what, false),
+        }
+        self.fetch(&mut effects);
+        self.fit();
+        effects
+    }
+
+    /// Puts every cursor where there is something, and every top where its cursor is seen.
+    fn fit(&mut self) {
+        self.keep_session_in_sight();
+        let (height, columns) = (self.list_height(), self.size.0);
+        let two = columns >= crate::view::TWO_PANES;
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let list = if two && !open.zoomed { crate::view::list_width(columns, self.split) + 1 } else { 0 };
+        open.rows.keep_in_sight(height);
+        if let Some(detail) = &mut open.detail {
+            detail.fit(usize::from(columns.saturating_sub(list)), height);
+        }
+        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
+        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        let n_findings = open.findings.all().count();
+        let height = height.saturating_sub(crate::view::ADVICE).max(1);
+        let findings = &mut open.findings;
+        findings.cursor = findings.cursor.min(n_findings.saturating_sub(1));
+        findings.top = findings.top.min(findings.cursor).max((findings.cursor + 1).saturating_sub(height));
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Answer, effects: &mut Vec<Effect>) {
+        match answer {
+            Answer::Sessions(lines, complete) if self.sessions.ticket == Some(ticket) => {
+                let key = self.sessions.shown().get(self.sessions.cursor).map(|line| line.key);
+                self.sessions.lines = lines;
+                self.sessions.loaded = true;
+                self.sessions.ticket = self.sessions.ticket.filter(|_| !complete);
+                let shown = self.sessions.shown();
+                let place = key.and_then(|key| shown.iter().position(|line| line.key == key));
+                self.sessions.cursor = place.unwrap_or(0).min(shown.len().saturating_sub(1));
+                if let Some(open) = &mut self.open
+                    && let Some(line) = self.sessions.lines.iter().find(|line| line.key == open.session.key)
+                {
+                    open.session = line.clone();
+                }
+                if let Some(key) = self.opens
+                    && let Some(line) = self.sessions.lines.iter().find(|line| line.key == key).cloned()
+                {
+                    self.opens = None;
+                    self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
+                    self.open_session_line(line, effects);
+                }
+            }
+            Answer::Sessions(..) => {}
+            other => self.session_answer(ticket, other, effects),
+        }
+    }
+
+    fn key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if self.overlay.is_some() {
+            self.overlay_key(key, effects);
+        } else if let Some(action) = action(key, self.scopes()) {
+            self.act(action, effects);
+        }
+    }
+
+    fn mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        match mouse.kind {
+            MouseKind::WheelUp => self.move_by(-WHEEL),
+            MouseKind::WheelDown => self.move_by(WHEEL),
+            MouseKind::Press => self.press(mouse, effects),
+            MouseKind::Drag => {
+                if self.view == View::Timeline && mouse.column > 10 && self.size.0 > 20 {
+                    self.split = (mouse.column.saturating_mul(100) / self.size.0.max(1)).clamp(20, 80);
+                }
+            }
+        }
+    }
+
+    fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
+            return;
+        };
+        match self.view {
+            View::Sessions => {
+                let chosen = self.sessions.top + row;
+                if chosen < self.sessions.shown().len() {
+                    if self.sessions.cursor == chosen {
+                        self.act(Action::Open, effects);
+                    }
+                    self.sessions.cursor = chosen;
+                }
+            }
+            View::Timeline => self.press_in_session(mouse.column, row),
+            View::State | View::Findings => {}
+        }
+    }
+
+    /// Does what a key or a name asks for.
+    pub(crate) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        match action {
+            Action::Quit => effects.push(Effect::Quit),
+            Action::Suspend => effects.push(Effect::Suspend),
+            Action::Redraw => effects.push(Effect::Redraw),
+            Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::Palette => self.overlay = Some(Overlay::Palette(Prompt::default(), 0)),
+            Action::Filter => {
+                let text = match (self.view, &self.open) {
+                    (View::Sessions, _) => self.sessions.filter.clone(),
+                    (_, Some(open)) => open.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default(),
+                    (_, None) => String::new(),
+                };
+                self.overlay = Some(Overlay::Filter(Prompt::with(&text)));
+            }
+            Action::Back => self.back(effects),
+            Action::ToggleKeys => self.shows_keys = !self.shows_keys,
+            Action::Wider => self.split = (self.split + 5).min(80),
+            Action::Narrower => self.split = self.split.saturating_sub(5).max(20),
+            Action::ViewSessions => {
+                self.view = View::Sessions;
+                self.ask_sessions(effects);
+            }
+            Action::Reload => self.ask_sessions(effects),
+            Action::ViewTimeline | Action::ViewState | Action::ViewFindings => self.look_at(action, effects),
+            Action::Down => self.move_by(1),
+            Action::Up => self.move_by(-1),
+            Action::PageDown => self.move_by(self.list_height().cast_signed()),
+            Action::PageUp => self.move_by(-self.list_height().cast_signed()),
+            Action::First | Action::Last if self.view == View::Sessions => {
+                let last = self.sessions.shown().len().saturating_sub(1);
+                self.sessions.cursor = if action == Action::First { 0 } else { last };
+                self.keep_session_in_sight();
+            }
+            Action::Open if self.view == View::Sessions => self.open_chosen(effects),
+            other => self.act_in_session(other, effects),
+        }
+    }
+
+    fn back(&mut self, effects: &mut Vec<Effect>) {
+        match (self.view, &mut self.open) {
+            (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
+            (View::Sessions, _) | (_, None) => effects.push(Effect::Quit),
+            (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
+                open.pane = Pane::List;
+                open.zoomed = false;
+            }
+            (View::Timeline, Some(open)) if open.zoomed => open.zoomed = false,
+            (View::Timeline, Some(open)) if open.filter.is_some() => self.set_filter("", effects),
+            (View::Timeline, Some(_)) => {
+                self.view = View::Sessions;
+                self.ask_sessions(effects);
+            }
+            (View::State | View::Findings, Some(_)) => self.view = View::Timeline,
+        }
+    }
+
+    pub(crate) fn ask_sessions(&mut self, effects: &mut Vec<Effect>) {
+        let ticket = self.ticket();
+        if let Some(old) = self.sessions.ticket.replace(ticket) {
+            effects.push(Effect::Cancel(old));
+        }
+        self.sessions.asked_unix_ns = self.now_unix_ns;
+        effects.push(Effect::Ask(ticket, Query::Sessions));
+    }
+
+    pub(crate) fn keep_session_in_sight(&mut self) {
+        let height = self.list_height();
+        let last = self.sessions.shown().len().saturating_sub(1);
+        let sessions = &mut self.sessions;
+        sessions.cursor = sessions.cursor.min(last);
+        sessions.top = sessions.top.min(sessions.cursor);
+        if sessions.top + height <= sessions.cursor {
+            sessions.top = sessions.cursor + 1 - height;
+        }
+    }
+
+    fn overlay_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if key.control && key.code == KeyCode::Char('c') {
+            self.overlay = None;
+            return;
+        }
+        match self.overlay.take() {
+            Some(Overlay::Help(top)) => {
+                let step = match key.code {
+                    KeyCode::Down | KeyCode::Char('j') => 1,
+                    KeyCode::Up | KeyCode::Char('k') => -1,
+                    KeyCode::PageDown | KeyCode::Char(' ') => 10,
+                    KeyCode::PageUp => -10,
+                    _ => return,
+                };
+                let last = crate::keymap::KEYMAP.len();
+                self.overlay = Some(Overlay::Help(top.saturating_add_signed(step).min(last)));
+            }
+            Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
+            Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
+            Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),
+            None => {}
+        }
+    }
+}

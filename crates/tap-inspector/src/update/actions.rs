@@ -1,0 +1,124 @@
+//! What a key or a name does in a session that is open.
+
+use crate::data::Row;
+use crate::effect::{Effect, RowsPart};
+use crate::keymap::Action;
+use crate::model::{Inspector, Overlay, Pane, View};
+use crate::prompt::Prompt;
+
+impl Inspector {
+    pub(super) fn act_in_session(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        let view = self.view;
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        match action {
+            Action::First | Action::Last if view == View::Timeline && open.pane == Pane::List => {
+                open.rows.follow = action == Action::Last && open.live;
+                self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
+            }
+            Action::First => self.move_by(isize::MIN / 2),
+            Action::Last => self.move_by(isize::MAX / 2),
+            Action::NextPane | Action::Open | Action::Right if view == View::Timeline && open.pane == Pane::List => {
+                open.pane = Pane::Detail;
+            }
+            Action::NextPane if view == View::Timeline => open.pane = Pane::List,
+            Action::Open if view == View::Findings => {
+                let at = open.findings.all().nth(open.findings.cursor).map(|finding| finding.at);
+                if let Some(at) = at {
+                    self.jump(at, effects);
+                }
+            }
+            Action::Open | Action::Right | Action::Left if view == View::Timeline => {
+                if let Some(detail) = &mut open.detail {
+                    let stays = detail.fold(action);
+                    if !stays {
+                        open.pane = Pane::List;
+                    }
+                }
+            }
+            Action::Zoom => open.zoomed = !open.zoomed,
+            Action::Follow => {
+                open.rows.follow = !open.rows.follow;
+                let follow = open.rows.follow;
+                if follow {
+                    self.list_anew(RowsPart::Last, effects);
+                }
+                self.say(if follow { "follows" } else { "stays here" }, false);
+            }
+            Action::CallsOrFrames => {
+                open.calls = !open.calls;
+                let calls = open.calls;
+                let at = open.rows.current().map(Row::at);
+                if let Some(at) = at {
+                    open.rows.want(at);
+                }
+                self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
+                self.say(if calls { "a row a call" } else { "a row a message" }, false);
+            }
+            Action::NextProblem => self.seek(true, effects),
+            Action::PreviousProblem => self.seek(false, effects),
+            Action::OtherHalf => {
+                let pair = open.rows.current().and_then(|row| row.row.pair);
+                match pair {
+                    Some(_) if open.calls => {
+                        // In a list of calls both halves are one row.
+                        open.pane = Pane::Detail;
+                    }
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("it has no other half", false),
+                }
+            }
+            Action::JumpBack => self.jump_back(effects),
+            Action::JumpForward => self.jump_forward(effects),
+            Action::JumpTo => self.overlay = Some(Overlay::Jump(Prompt::default())),
+            Action::Mark => {
+                if let Some(at) = open.rows.current().map(Row::at)
+                    && !open.marks.remove(&at)
+                {
+                    open.marks.insert(at);
+                }
+            }
+            Action::NextMark => {
+                let here = open.rows.current().map(Row::at);
+                let next = here.and_then(|at| {
+                    open.marks.range((std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded)).next()
+                });
+                let next = next.or(open.marks.first()).copied();
+                match next {
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("no marks; m makes one", false),
+                }
+            }
+            Action::Form => {
+                if let Some(detail) = &mut open.detail {
+                    detail.next_form();
+                }
+            }
+            Action::OpenStrings => {
+                open.opens_strings = !open.opens_strings;
+                let opens_strings = open.opens_strings;
+                if let Some(detail) = &mut open.detail {
+                    detail.open_strings(opens_strings);
+                }
+                let text = if opens_strings { "JSON inside strings is opened up" } else { "strings as they are" };
+                self.say(text, false);
+            }
+            Action::CopyReference => {
+                if let Some(row) = open.rows.current() {
+                    let reference = format!("{}:{}", open.session.reference, row.row.at.seq);
+                    effects.push(Effect::Copy(reference));
+                }
+            }
+            Action::CopyMessage | Action::CopyAsCall | Action::WriteFile | Action::Pager | Action::Editor => {
+                let effect = open.detail.as_ref().and_then(|detail| detail.out(action, &open.session.reference));
+                match effect {
+                    Some(effect) => effects.push(effect),
+                    None if action == Action::CopyAsCall => self.say("this is no call of a tool", false),
+                    None => self.say("no message is open", false),
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What happens in a session that is open.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::data::{EndKind, Row, SessionLine};
+use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
+use crate::keymap::Action;
+use crate::list::{PAGE, Rows};
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+
+/// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
+/// answers.
+const LOOK_BACK: u64 = 1_000;
+
+impl Inspector {
+    pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
+        if let Some(line) = self.sessions.shown().get(self.sessions.cursor).map(|line| (*line).clone()) {
+            self.open_session_line(line, effects);
+        }
+    }
+
+    /// Opens a session at its end if it is live, at its beginning otherwise.
+    pub fn open_session_line(&mut self, session: SessionLine, effects: &mut Vec<Effect>) {
+        self.view = View::Timeline;
+        if self.open.as_ref().is_some_and(|open| open.session.key == session.key) {
+            return;
+        }
+        if let Some(old) = self.open.take() {
+            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+        }
+        let live = session.end == EndKind::Live;
+        let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
+        let key = session.key;
+        let watch = self.ticket();
+        effects.push(Effect::Ask(watch, Query::Watch(key)));
+        effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
+        self.open = Some(Open {
+            session,
+            calls: true,
+            rows: Rows::new(live),
+            filter: None,
+            last_seq: 0,
+            live,
+            pane: Pane::List,
+            zoomed: false,
+            detail: None,
+            detail_asked: None,
+            opens_strings: true,
+            state: None,
+            state_asked: None,
+            state_scroll: 0,
+            findings,
+            jumps: Vec::new(),
+            jumps_back: 0,
+            marks: BTreeSet::new(),
+            seeking: None,
+            again: None,
+            watch,
+        });
+        self.list_anew(if live { RowsPart::Last } else { RowsPart::From(1) }, effects);
+    }
+
+    /// Asks for the list from some place, forgetting what is there.
+    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+        let ticket = self.ticket();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        effects.extend(open.rows.reset(ticket, part).map(Effect::Cancel));
+        effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
+    }
+
+    /// Asks for what is near, and for the message and the state that are looked at.
+    pub(super) fn fetch(&mut self, effects: &mut Vec<Effect>) {
+        let next = self.ticket();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        if let Some(part) = open.rows.need() {
+            open.rows.asked(next, part);
+            effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
+        }
+        let Some(at) = open.rows.current().map(Row::at) else {
+            return;
+        };
+        let key = open.session.key;
+        let wide = self.size.0 >= crate::view::TWO_PANES;
+        let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
+        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
+        let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
+        if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
+            let ticket = self.ticket();
+            if let Some(open) = &mut self.open {
+                let old = open.detail_asked.replace(Asked { of: at, ticket: Some(ticket) });
+                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+            }
+            effects.push(Effect::Ask(ticket, Query::Message(key, at)));
+        }
+        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
+        {
+            let ticket = self.ticket();
+            if let Some(open) = &mut self.open {
+                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
+                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+            }
+            effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
+        }
+    }
+
+    /// A question could not be answered.
+    pub(super) fn session_failed(&mut self, ticket: Ticket) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.rows.failed(ticket);
+        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.again = open.again.filter(|again| *again != ticket);
+        if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
+            asked.ticket = None;
+        }
+        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
+            asked.ticket = None;
+        }
+    }
+
+    pub(super) fn session_answer(&mut self, ticket: Ticket, answer: Answer, effects: &mut Vec<Effect>) {
+        let height = self.list_height();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        match answer {
+            Answer::Rows(answer) => {
+                open.last_seq = open.last_seq.max(answer.last_seq);
+                if open.again == Some(ticket) {
+                    open.again = open.again.filter(|_| !answer.complete);
+                    self.take_again(answer.rows);
+                    return;
+                }
+                if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
+                    let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
+                    match found.map(Row::at) {
+                        Some(at) => {
+                            open.seeking = None;
+                            self.jump(at, effects);
+                        }
+                        None if answer.complete => {
+                            open.seeking = None;
+                            self.say(
+                                if seeking.forward { "no problem behind this" } else { "no problem before this" },
+                                false,
+                            );
+                        }
+                        None => {}
+                    }
+                    return;
+                }
+                open.rows.take(ticket, answer, height);
+            }
+            Answer::Again(rows) if open.again == Some(ticket) => {
+                open.again = None;
+                self.take_again(rows);
+            }
+            Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
+                open.detail_asked = None;
+                let opens_strings = open.opens_strings;
+                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+            }
+            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
+                open.state_asked = None;
+                open.state = Some(facts);
+            }
+            Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
+                open.findings.n += found.len() as u64;
+                open.findings.seq = seq;
+                open.findings.complete = complete;
+                for finding in found {
+                    open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+            }
+            Answer::Grown(key, last_seq, live) if key == open.session.key => {
+                let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
+                open.last_seq = open.last_seq.max(last_seq);
+                open.live = live;
+                if grew && let Some(part) = open.rows.grown() {
+                    let ticket = self.ticket();
+                    if let Some(open) = &mut self.open {
+                        open.rows.asked(ticket, part);
+                        effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
+                    }
+                }
+                if grew || ended {
+                    self.ask_again(effects);
+                }
+                if ended {
+                    // How it ended is told in the list of sessions.
+                    self.ask_sessions(effects);
+                }
+            }
+            Answer::Sessions(..)
+            | Answer::Again(_)
+            | Answer::Message(_)
+            | Answer::State(_)
+            | Answer::Findings(..)
+            | Answer::Grown(..) => {}
+        }
+    }
+
+    /// Asks for the rows of calls that were waiting. With a filter they may not have been rows at all.
+    fn ask_again(&mut self, effects: &mut Vec<Effect>) {
+        let ticket = self.ticket();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let query = match open.filter {
+            Some(_) => {
+                let from = RowsPart::From(open.rows.through.saturating_sub(LOOK_BACK).max(1));
+                let limit = usize::try_from(2 * LOOK_BACK).unwrap_or(usize::MAX);
+                Query::Rows(RowsQuery { limit, ..rows_query(open, from) })
+            }
+            None => {
+                let waiting = open.rows.waiting();
+                if waiting.is_empty() {
+                    return;
+                }
+                Query::Again(open.session.key, waiting)
+            }
+        };
+        effects.extend(open.again.replace(ticket).map(Effect::Cancel));
+        effects.push(Effect::Ask(ticket, query));
+    }
+
+    fn take_again(&mut self, rows: Vec<Row>) {
+        let height = self.list_height();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        if let Some(detail) = &mut open.detail {
+            let shown = &detail.parts.this.row;
+            detail.stale |= rows.iter().any(|row| row.at() == shown.at() && row != shown);
+        }
+        open.rows.refresh(rows, height);
+    }
+
+    pub(super) fn look_at(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        if self.open.is_none() {
+            self.open_chosen(effects);
+        }
+        if self.open.is_some() {
+            self.view = match action {
+                Action::ViewState => View::State,
+                Action::ViewFindings => View::Findings,
+                _ => View::Timeline,
+            };
+        }
+    }
+
+    /// Shows only what fits.
+    pub(crate) fn set_filter(&mut self, text: &str, effects: &mut Vec<Effect>) {
+        let filter = match self.read_filter(text) {
+            Ok(filter) => (!text.trim().is_empty()).then(|| Arc::new(filter)),
+            Err(error) => return self.say(error.problem, true),
+        };
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.filter = filter;
+        let at = open.rows.current().map(Row::at);
+        match at {
+            Some(at) => {
+                open.rows.want(at);
+                // A search begins at the cursor and streams, so that its first hits are there at once; what is before
+                // the cursor comes after.
+                let part = match (open.rows.follow, &open.filter) {
+                    (true, _) => RowsPart::Last,
+                    (false, Some(_)) => RowsPart::From(at.seq),
+                    (false, None) => RowsPart::Around(at.seq),
+                };
+                self.list_anew(part, effects);
+            }
+            None => self.list_anew(RowsPart::From(1), effects),
+        }
+    }
+}
+
+pub(super) fn rows_query(open: &Open, part: RowsPart) -> RowsQuery {
+    RowsQuery { session: open.session.key, calls: open.calls, filter: open.filter.clone(), part, limit: PAGE }
+}

@@ -1,0 +1,376 @@
+//! A session: its messages, what was true, which rules were broken.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use tap_frame::Direction;
+use tap_session::{RowKind, Severity};
+use tap_text::{duration, size};
+
+use super::{ADVICE, TWO_PANES};
+use crate::data::{Row, Tone};
+use crate::model::{Inspector, Open, Pane};
+use crate::text::{cell, fitted, right, span};
+
+/// Bars of latency are logarithmic between these, so that they compare between sessions: nanoseconds.
+const BAR: (f64, f64) = (1e6, 1e10);
+
+/// The eighths of a block.
+const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+
+impl Inspector {
+    pub(super) fn about_session(&self, open: &Open) -> Line<'static> {
+        let session = &open.session;
+        let who = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
+        let mut spans = vec![
+            span(&format!(" {}", session.reference), self.theme.bold),
+            span(&format!("  {} ◂ {}", who(&session.server), who(&session.client)), Style::new()),
+            span(&format!("  {}", session.revision.as_deref().unwrap_or("revision unknown")), self.theme.dim),
+            span(&format!("  {}", session.transport), self.theme.dim),
+        ];
+        match open.live {
+            true => spans.push(span(if open.rows.follow { "  ● live, follows" } else { "  ● live" }, self.theme.good)),
+            false => spans.push(span(&format!("  {}", session.end_words), self.theme.dim)),
+        }
+        if session.n_errors > 0 {
+            spans.push(span(&format!("  ✗ {}", session.n_errors), self.theme.bad));
+        }
+        if open.findings.n > 0 {
+            spans.push(span(&format!("  ! {}", open.findings.n), self.theme.warning));
+        }
+        if !open.findings.complete && open.last_seq > 0 {
+            let share = open.findings.seq.saturating_mul(100) / open.last_seq.max(1);
+            spans.push(span(&format!("  judged {share} %"), self.theme.dim));
+        }
+        if session.lost_bytes > 0 {
+            spans.push(span(&format!("  {} not recorded", size(session.lost_bytes)), self.theme.bad));
+        }
+        if let Some(filter) = &open.filter {
+            spans.push(span(&format!("  / {}", filter.text()), self.theme.warning));
+        }
+        Line::from(spans)
+    }
+
+    /// What is wrong with the row with the cursor, in words.
+    pub(super) fn about_row(&self, open: &Open) -> Line<'static> {
+        let Some(row) = open.rows.current() else {
+            return Line::default();
+        };
+        if let Some(finding) = open.findings.of_row(row, open.calls).max_by_key(|finding| finding.severity) {
+            return Line::from(vec![
+                span(&format!(" ! {} ", finding.rule), self.theme.warning),
+                span(&format!("{} {}", finding.title, finding.detail), Style::new()),
+            ]);
+        }
+        let style = if row.is_problem() { self.theme.bad } else { self.theme.dim };
+        Line::from(vec![Span::raw(" "), span(&row.digest.outcome, style)])
+    }
+
+    pub(super) fn draw_timeline(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+        let two = area.width >= TWO_PANES && !open.zoomed;
+        if two {
+            let list = super::list_width(area.width, self.split);
+            let [left, line, right] =
+                Layout::horizontal([Constraint::Length(list), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+            self.draw_rows(frame, left, open);
+            let bar: Vec<Line<'_>> =
+                (0..line.height).map(|_| Line::from(Span::styled("│", self.theme.frame))).collect();
+            frame.render_widget(Paragraph::new(bar), line);
+            self.draw_detail(frame, right, open);
+        } else if open.pane == Pane::Detail {
+            self.draw_detail(frame, area, open);
+        } else {
+            self.draw_rows(frame, area, open);
+        }
+    }
+
+    fn draw_rows(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+        let width = usize::from(area.width);
+        let columns = Columns::fitting(width, open.last_seq);
+        let mut lines = vec![fitted(self.rows_head(&columns), width, self.theme.dim), self.rule(width)];
+        let height = usize::from(area.height).saturating_sub(lines.len());
+        for (index, row) in open.rows.visible(height) {
+            let style = match (index == open.rows.cursor(), open.pane) {
+                (true, Pane::List) => self.theme.cursor,
+                (true, Pane::Detail) => self.theme.cursor_elsewhere,
+                (false, _) => Style::new(),
+            };
+            lines.push(fitted(self.row_line(open, row, &columns), width, style));
+        }
+        if open.rows.is_empty() {
+            let text = match (open.rows.is_pending(), open.rows.searched_to) {
+                (true, Some(seq)) => format!(" nothing up to message {seq} …"),
+                (true, None) => " looking …".into(),
+                (false, _) if open.filter.is_some() => " nothing fits; esc clears the filter".into(),
+                (false, _) => " no messages".into(),
+            };
+            lines.push(Line::from(span(&text, self.theme.dim)));
+        }
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    fn rows_head(&self, columns: &Columns) -> Line<'static> {
+        let plain = Style::new();
+        let mut spans = vec![right("#", columns.number + 2, plain), Span::raw(" ")];
+        if columns.clock > 0 {
+            spans.push(cell("TIME", columns.clock + 1, plain));
+        }
+        spans.push(cell("   CALL", columns.what + 3, plain));
+        spans.push(cell("STATUS", columns.status + 1, plain));
+        if columns.latency > 0 {
+            spans.push(right("LATENCY", columns.latency, plain));
+        }
+        if columns.bar > 0 {
+            spans.push(cell("", columns.bar + 1, plain));
+        }
+        if columns.size > 0 {
+            spans.push(right("SIZE", columns.size, plain));
+        }
+        Line::from(spans)
+    }
+
+    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
+        let worst = open.findings.worst(row, open.calls);
+        let (sign, sign_style) = match worst {
+            _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
+            _ if row.is_problem() => ("✗", self.theme.bad),
+            Some(Severity::Error) => ("!", self.theme.bad),
+            Some(_) => ("!", self.theme.warning),
+            None if !row.settled => ("…", self.theme.warning),
+            None => (" ", Style::new()),
+        };
+        let number = match row.row.at.member {
+            0 => row.row.at.seq.to_string(),
+            member => format!("{}.{member}", row.row.at.seq),
+        };
+        let arrow = match (row.row.kind, row.direction()) {
+            (RowKind::Stderr, _) => "!!",
+            (_, Direction::ToServer) => "->",
+            (_, Direction::ToClient) => "<-",
+        };
+        let mut spans =
+            vec![span(&format!("{sign} "), sign_style), right(&number, columns.number, self.theme.dim), Span::raw(" ")];
+        if columns.clock > 0 {
+            spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
+        }
+        spans.push(span(&format!("{arrow} "), self.theme.dim));
+        // The last column of it stays free.
+        let mut room = columns.what.saturating_sub(1);
+        if open.session.n_conversations > 1 {
+            let number = row.conversation.map(|number| format!("/{number}")).unwrap_or_default();
+            let width = (open.session.n_conversations.to_string().len() + 2).min(room);
+            spans.push(cell(&number, width, self.theme.dim));
+            room -= width;
+        }
+        let (what, about) = what(row);
+        let all = format!("{what}  {about}");
+        let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
+        spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
+        let rest = room - used;
+        spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
+        spans.push(Span::raw(" "));
+        let (tone, status) = &row.status;
+        spans.push(cell(status, columns.status, self.tone(*tone)));
+        spans.push(Span::raw(" "));
+        let latency = row.row.latency_ns.map(duration).unwrap_or_default();
+        if columns.latency > 0 {
+            spans.push(right(&latency, columns.latency, Style::new()));
+        }
+        if columns.bar > 0 {
+            let bar = row.row.latency_ns.map(|latency_ns| bar(latency_ns, columns.bar)).unwrap_or_default();
+            spans.push(Span::raw(" "));
+            spans.push(cell(&bar, columns.bar, self.theme.name));
+        }
+        if columns.size > 0 {
+            spans.push(right(&size(row.length + row.answer_length.unwrap_or(0)), columns.size, self.theme.dim));
+        }
+        Line::from(spans)
+    }
+
+    fn tone(&self, tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Dim => self.theme.dim,
+            Tone::Good => self.theme.good,
+            Tone::Bad => self.theme.bad,
+            Tone::Warning => self.theme.warning,
+        }
+    }
+
+    pub(super) fn draw_state(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+        let width = usize::from(area.width);
+        let mut lines = Vec::new();
+        match &open.state {
+            None => lines.push(Line::from(span(" working it out …", self.theme.dim))),
+            Some(state) => {
+                let head = format!(" after message {}", state.seq);
+                lines.push(fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()));
+                lines.push(self.rule(width));
+                let mut part = "";
+                for fact in state.facts.iter().skip(open.state_scroll) {
+                    if fact.part != part {
+                        part = &fact.part;
+                        lines.push(Line::from(span(&format!(" {part}"), self.theme.frame)));
+                    }
+                    let (mark, style) = match &fact.changed {
+                        Some(_) => ("~", self.theme.warning),
+                        None => (" ", Style::new()),
+                    };
+                    let mut spans = vec![
+                        span(&format!(" {mark} "), style),
+                        cell(&fact.name, 24, self.theme.name),
+                        Span::raw(" "),
+                        span(&fact.text, style),
+                    ];
+                    if let Some(Some(before)) = &fact.changed {
+                        spans.push(span(&format!("   was {before}"), self.theme.dim));
+                    }
+                    lines.push(fitted(Line::from(spans), width, Style::new()));
+                }
+            }
+        }
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    pub(super) fn draw_findings(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+        let width = usize::from(area.width);
+        let findings = &open.findings;
+        let head = match (findings.n, findings.complete) {
+            (0, true) => " no rule was broken".into(),
+            (n, true) => format!(" {}", tap_text::counted(n, "finding")),
+            (n, false) => format!(" {} up to message {} …", tap_text::counted(n, "finding"), findings.seq),
+        };
+        let mut lines = vec![fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()), self.rule(width)];
+        let height = usize::from(area.height).saturating_sub(lines.len() + ADVICE);
+        for (index, finding) in findings.all().enumerate().skip(findings.top).take(height) {
+            let style = if index == findings.cursor { self.theme.cursor } else { Style::new() };
+            let severity = match finding.severity {
+                Severity::Error => self.theme.bad,
+                Severity::Warning => self.theme.warning,
+                Severity::Note => self.theme.dim,
+            };
+            let spans = vec![
+                right(&finding.at.seq.to_string(), 8, self.theme.dim),
+                Span::raw(" "),
+                cell(finding.severity.name(), 8, severity),
+                cell(finding.rule, 9, self.theme.bold),
+                cell(finding.by, 7, self.theme.dim),
+                span(finding.title, Style::new()),
+                span(&format!(" {}", finding.detail), self.theme.dim),
+            ];
+            lines.push(fitted(Line::from(spans), width, style));
+        }
+        if let Some(finding) = findings.all().nth(findings.cursor) {
+            while lines.len() < usize::from(area.height).saturating_sub(ADVICE) {
+                lines.push(Line::default());
+            }
+            lines.push(self.rule(width));
+            let advice = tap_text::wrapped(finding.advice, 1, Some(width));
+            lines.extend(
+                advice
+                    .lines()
+                    .take(ADVICE - 1)
+                    .map(|line| fitted(Line::from(span(line, Style::new())), width, Style::new())),
+            );
+        }
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+}
+
+/// What a row is about: its method or tool, and its arguments or its text.
+fn what(row: &Row) -> (String, String) {
+    let method = row.row.method.as_deref();
+    let target = row.row.target.as_deref();
+    let what = match (row.row.kind, method, target) {
+        (RowKind::Gap, ..) => format!("{} bytes passed", row.row.lost_bytes.unwrap_or(0)),
+        (_, Some("tools/call"), Some(target)) => target.into(),
+        (_, Some(method), Some(target)) => format!("{method} {target}"),
+        (_, Some(method), None) => method.into(),
+        (RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage, ..) => row.digest.outcome.clone(),
+        (kind, ..) => format!("({})", kind.name()),
+    };
+    (what, row.digest.arguments.clone())
+}
+
+/// A bar of so many columns at most.
+fn bar(latency_ns: u64, columns: usize) -> String {
+    let (low, high) = BAR;
+    let share = ((latency_ns as f64).max(low) / low).ln() / (high / low).ln();
+    let eighths = ((share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize).max(1);
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(rest) = (eighths % 8).checked_sub(1) {
+        bar.push_str(EIGHTHS[rest]);
+    }
+    bar
+}
+
+/// Widths of the columns; 0 where there is no room.
+struct Columns {
+    number: usize,
+    clock: usize,
+    what: usize,
+    status: usize,
+    latency: usize,
+    bar: usize,
+    size: usize,
+}
+
+impl Columns {
+    fn fitting(width: usize, last_seq: u64) -> Self {
+        let number = last_seq.to_string().len().max(4);
+        let mut columns = Self { number, clock: 12, what: 0, status: 12, latency: 8, bar: 8, size: 9 };
+        // What is told of a call must have room; what can be told elsewhere goes first.
+        const LEAST: usize = 24;
+        let needs = |columns: &Self| {
+            let optional = |width: usize| if width > 0 { width + 1 } else { 0 };
+            2 + columns.number
+                + 1
+                + optional(columns.clock)
+                + 3
+                + columns.status
+                + 1
+                + columns.latency
+                + optional(columns.bar)
+                + columns.size
+        };
+        for narrower in [Self::without_bar, Self::without_size, Self::without_clock, Self::without_latency] {
+            if width < needs(&columns) + LEAST {
+                narrower(&mut columns);
+            }
+        }
+        columns.what = width.saturating_sub(needs(&columns)).max(8);
+        columns
+    }
+
+    fn without_bar(&mut self) {
+        self.bar = 0;
+    }
+
+    fn without_size(&mut self) {
+        self.size = 0;
+    }
+
+    fn without_latency(&mut self) {
+        self.latency = 0;
+    }
+
+    fn without_clock(&mut self) {
+        self.clock = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_logarithmic_with_fixed_ends() {
+        for (latency_ns, expected) in
+            [(0, "▏"), (1_000_000, "▏"), (100_000_000, "████"), (10_000_000_000, "████████"), (u64::MAX, "████████")]
+        {
+            assert_eq!(bar(latency_ns, 8), expected, "{latency_ns}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Filters on the command line: what fits, what is told of those that make no sense, and exit codes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+
+use crate::support::{Scratch, piped, talk, wait_for};
+
+fn recording(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings").join(name);
+    path.to_str().unwrap().to_string()
+}
+
+/// Exit code, what is on stdout, what is on stderr.
+fn log(scratch: &Scratch, arguments: &[&str]) -> (i32, String, String) {
+    let output = talk(scratch.tap([&["log"], arguments].concat()), b"");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn log_prints_what_fits() {
+    let scratch = Scratch::new();
+    let demo = recording("demo.jsonl");
+    for (arguments, expected) in [
+        (&["is:error"][..], &[10, 18][..]),
+        (&["tool:forecast"], &[8, 10]),
+        (&["tool:forecast", "-n", "1"], &[10]),
+        (&["tool:forecast", "or", "method:ping", "-n", "2"], &[10, 20]),
+        (&["arg.city=Atlantis", "status:tool_error"], &[10]),
+        (&["is:finding"], &[6, 18]),
+        (&["kind:raw"], &[6]),
+        (&["latency>100ms"], &[13]),
+        (&["--frames", "is:s2c", "kind:notification"], &[14, 15, 16]),
+        (&["--frames", "kind:stderr", "-n", "1"], &[22]),
+        (&["--frames", "'no weather station'"], &[12]),
+        (&["result.content[*].text:Atlantis"], &[10]),
+        (&["n:..5", "-n", "1"], &[5]),
+    ] {
+        let rows = scratch.json(&[&["log", "--json", "-s", &demo], arguments].concat());
+        let numbers: Vec<u64> = rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, expected, "{arguments:?}");
+    }
+    let part = format!("{demo}:9..");
+    let rows = scratch.json(&["log", "--json", "-s", &part, "is:error", "-n", "1"]);
+    assert_eq!(rows[0]["seq"], 10, "the first of a part that has a beginning");
+}
+
+#[test]
+fn nothing_that_fits_is_exit_code_1_and_a_filter_without_sense_is_2() {
+    let scratch = Scratch::new();
+    assert!(talk(scratch.tap(["import", "-q", &recording("demo.jsonl")]), b"").status.success());
+    let (code, out, told) = log(&scratch, &["tool:nothing"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(told, "no calls that fit in demo (exited (0))\n");
+    let (code, _, told) = log(&scratch, &["demo.1"]);
+    assert_eq!(code, 1);
+    assert!(told.contains("the session is -s demo.1"), "{told}");
+    let (code, out, told) = log(&scratch, &["tool:find", "latncy>2s"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(
+        told,
+        "mcp-tap: unknown field `latncy`\n  tool:find latncy>2s\n            ^^^^^^\n  did you mean `latency`? quote it to \
+         search for the text\n"
+    );
+    let (code, _, told) = log(&scratch, &["é", "(is:error"]);
+    assert_eq!(code, 2);
+    assert_eq!(told, "mcp-tap: this parenthesis is not closed\n  é (is:error\n    ^\n");
+    let (code, _, told) = log(&scratch, &["-f", "is:finding"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("leave out -f"), "{told}");
+}
+
+#[test]
+fn log_follows_what_fits() {
+    let scratch = Scratch::new();
+    let mut tap =
+        scratch.run_sh("while read line; do printf '%s\\n' \"$line\" | sed 's/\"method\":.*/\"result\":{}}/'; done");
+    let mut tap = tap.spawn().unwrap();
+    let mut stdin = tap.stdin.take().unwrap();
+    let mut call = |id: u32, method: &str| {
+        writeln!(stdin, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#).unwrap();
+    };
+    call(1, "before/this");
+    crate::support::wait_until("it is recorded", || {
+        scratch.db().exists() && scratch.tap(["log"]).output().is_ok_and(|output| output.status.success())
+    });
+    let mut follow = piped(scratch.tap(["log", "-f", "--json", "method:wanted/*"])).spawn().unwrap();
+    let lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    for id in 2..6 {
+        call(id, if id % 2 == 0 { "other/one" } else { "wanted/one" });
+    }
+    let found: Vec<serde_json::Value> =
+        lines.take(2).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert!(found.iter().all(|row| row["method"] == "wanted/one"), "{found:?}");
+    drop(stdin);
+    assert!(wait_for(&mut tap).success());
+    assert!(wait_for(&mut follow).success());
+}

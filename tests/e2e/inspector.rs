@@ -1,0 +1,242 @@
+//! The inspector in a real pseudo-terminal: what it writes there, what it leaves behind, and who reads the keyboard.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::unistd::Pid;
+
+use crate::support::{Scratch, TAP, talk, wait_for, wait_until};
+
+/// A terminal of 100 columns and 30 rows with a program on it.
+struct Terminal {
+    master: File,
+    slave: OwnedFd,
+    seen: Arc<Mutex<Vec<u8>>>,
+    child: Child,
+}
+
+impl Terminal {
+    /// `setsid` makes the terminal the controlling one of the program, as it is of what is started in a window.
+    fn start(command: &Command) -> Self {
+        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
+        let mut started = Command::new("setsid");
+        started.arg("--ctty").arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => started.env(name, value),
+                None => started.env_remove(name),
+            };
+        }
+        started.env("TERM", "xterm-256color");
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        let child = started.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (mut reads, to) = (File::from(master.try_clone().unwrap()), seen.clone());
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(n @ 1..) = reads.read(&mut bytes) {
+                to.lock().unwrap().extend_from_slice(&bytes[..n]);
+            }
+        });
+        Self { master: File::from(master), slave, seen, child }
+    }
+
+    fn seen(&self) -> Vec<u8> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn n_seen(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
+    /// Waits until something is written behind the first `from` bytes.
+    #[track_caller]
+    fn wait(&self, from: usize, text: &str) {
+        wait_until(&format!("{text:?} is on the terminal"), || has(&self.seen()[from..], text.as_bytes()));
+    }
+
+    /// Types, and waits until something is written because of that.
+    #[track_caller]
+    fn type_for(&mut self, keys: &str, text: &str) {
+        let from = self.n_seen();
+        self.type_in(keys);
+        self.wait(from, text);
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Whether lines are edited and echoed, as a shell leaves it to programs.
+    fn is_cooked(&self) -> bool {
+        tcgetattr(&self.slave).unwrap().local_flags.contains(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG)
+    }
+
+    /// That the terminal is as it was: lines, screen, mouse, paste, cursor.
+    #[track_caller]
+    fn is_given_back(&self) {
+        assert!(self.is_cooked(), "lines are edited again");
+        let seen = self.seen();
+        for (what, on, off) in [
+            ("the screen", "\x1b[?1049h", "\x1b[?1049l"),
+            ("the mouse", "\x1b[?1000h", "\x1b[?1000l"),
+            ("pasting", "\x1b[?2004h", "\x1b[?2004l"),
+            ("the cursor", "\x1b[?25l", "\x1b[?25h"),
+        ] {
+            let last = |text: &str| seen.windows(text.len()).rposition(|window| window == text.as_bytes());
+            assert!(last(on).is_some() && last(on) < last(off), "{what} is given back");
+        }
+    }
+}
+
+fn has(bytes: &[u8], wanted: &[u8]) -> bool {
+    wanted.is_empty() || bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
+fn recording(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings").join(name)
+}
+
+#[test]
+fn mcp_tap_alone_on_a_terminal_is_the_inspector() {
+    let scratch = Scratch::new();
+    let imported = talk(scratch.tap(["import", "-q", recording("demo.jsonl").to_str().unwrap()]), b"");
+    assert!(imported.status.success());
+    let mut terminal = Terminal::start(&scratch.tap::<&str>([]));
+    terminal.wait(0, "demo-host");
+    terminal.type_for("\r", "cache warmed");
+    assert!(!terminal.is_cooked());
+    terminal.type_for("j]", "FRM-001");
+    terminal.type_in("qq");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    terminal.is_given_back();
+}
+
+#[test]
+fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
+    let scratch = Scratch::new();
+    // In what JSON says, and in bytes that are no JSON.
+    let hostile = r"\u001b]0;owned\u0007\u001b[2Jwiped\u001b[6n\u009b31mred\u202etxet\u200bgone\u001b]52;c;aGk=\u0007";
+    let raw = "\u{1b}]0;owned\u{7}\u{1b}[2Jwiped\u{1b}[6n\u{9b}31mred\u{202e}txet\u{200b}gone\u{1b}]52;c;aGk=\u{7}";
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"evil{hostile}","arguments":{{"{hostile}":"{hostile}"}}}}}}"#
+    );
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"isError":true,"content":[{{"type":"text","text":"{hostile}\nline {hostile}"}}]}}}}"#
+    );
+    let script = format!("read x; printf '%s\\n' '{raw}' '{answer}'; printf '%s\\n' '{raw}' >&2");
+    let talked = talk(scratch.run_sh(&script), format!("{call}\n").as_bytes());
+    assert!(talked.status.success());
+    let mut terminal = Terminal::start(&scratch.tap(["inspect", "last"]));
+    terminal.wait(0, "evil");
+    for (keys, shows) in [("v", "a row a message"), ("gj", ""), ("\r", ""), ("z", "wiped"), ("pp", ""), ("zqj", "")] {
+        terminal.type_for(keys, shows);
+    }
+    terminal.type_for("4", "in flight");
+    terminal.type_for("6", "finding");
+    terminal.type_for(":quit\r", "\x1b[?1049l");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    let seen = terminal.seen();
+    for hostile in ["\x1b]", "\x1b[2Jwiped", "\x1b[6n", "\u{9b}", "\u{202e}", "\u{200b}", "\x07"] {
+        assert!(!has(&seen, hostile.as_bytes()), "{hostile:?} reached the terminal");
+    }
+    terminal.is_given_back();
+}
+
+#[test]
+fn the_shell_has_the_terminal_while_the_inspector_is_suspended() {
+    let scratch = Scratch::new();
+    let mut shell = Command::new("sh");
+    shell.arg("-i").env("TZ", "UTC").env("MCP_TAP_DB", scratch.db()).env_remove("ENV").env_remove("NO_COLOR");
+    let mut terminal = Terminal::start(&shell);
+    let start = format!("{TAP} inspect {}\n", recording("demo.jsonl").display());
+    terminal.type_for(&start, "cache warmed");
+    terminal.type_for("\x1a", "\x1b[?1049l");
+    // All of it is the shell's: nobody else takes a letter.
+    terminal
+        .type_for("echo \"1$((1 + 1))34567890-abcdefghijklmnopqrstuvwxyz\"\n", "1234567890-abcdefghijklmnopqrstuvwxyz");
+    terminal.is_given_back();
+    terminal.type_for("fg\n", "cache warmed");
+    terminal.type_for("]", "FRM-001");
+    terminal.type_for(":quit\r", "\x1b[?1049l");
+    terminal.type_for("echo \"left $?\"\n", "left 0");
+    terminal.type_in("exit\n");
+    wait_for(&mut terminal.child);
+    terminal.is_given_back();
+}
+
+#[test]
+fn an_editor_has_the_terminal_while_it_runs() {
+    let scratch = Scratch::new();
+    let editor = scratch.path("editor");
+    let told = scratch.path("told");
+    let script = format!("echo READY; read line; echo \"$line\" >{}; cat \"$1\" >>{0}", told.display());
+    std::fs::write(&editor, script).unwrap();
+    let mut inspect = scratch.tap(["inspect", recording("demo.jsonl").to_str().unwrap()]);
+    inspect.env("EDITOR", format!("sh {}", editor.display())).env_remove("VISUAL");
+    let mut terminal = Terminal::start(&inspect);
+    terminal.wait(0, "cache warmed");
+    terminal.type_for("\rE", "READY");
+    assert!(terminal.is_cooked());
+    terminal.type_for("all of this line is the editor's\n", "weather");
+    let text = std::fs::read_to_string(&told).unwrap();
+    assert!(text.starts_with("all of this line is the editor's\n{"), "{text}");
+    terminal.type_for(":quit\r", "\x1b[?1049l");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    terminal.is_given_back();
+}
+
+#[test]
+fn the_terminal_is_given_back_when_the_inspector_is_told_to_end() {
+    let scratch = Scratch::new();
+    let mut terminal = Terminal::start(&scratch.tap(["inspect", recording("demo.jsonl").to_str().unwrap()]));
+    terminal.type_for("", "cache warmed");
+    terminal.type_for("/", "everything");
+    kill(Pid::from_raw(terminal.child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(143));
+    terminal.is_given_back();
+}
+
+#[test]
+fn a_live_session_is_followed_on_the_screen() {
+    let scratch = Scratch::new();
+    let mut tap = scratch
+        .run_sh("while read line; do echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; done")
+        .spawn()
+        .unwrap();
+    let mut stdin = tap.stdin.take().unwrap();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"first/method\"}\n").unwrap();
+    wait_until("it is recorded", || {
+        scratch.db().exists() && scratch.tap(["log"]).output().is_ok_and(|output| has(&output.stdout, b"first/method"))
+    });
+    let mut terminal = Terminal::start(&scratch.tap(["inspect", "last"]));
+    terminal.wait(0, "live, follows");
+    let from = terminal.n_seen();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"second/method\"}\n").unwrap();
+    terminal.wait(from, "second/method");
+    drop(stdin);
+    terminal.wait(from, "exited");
+    assert!(wait_for(&mut tap).success());
+    terminal.type_in(":quit\r");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let scratch = Scratch::new();
+    let output = talk(scratch.tap(["inspect"]), b"");
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("needs a terminal") && told.contains("mcp-tap log"), "{told}");
+    let output = talk(scratch.tap::<&str>([]), b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: mcp-tap"));
+}

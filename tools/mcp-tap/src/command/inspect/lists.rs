@@ -1,0 +1,209 @@
+//! Lists and messages: what can be looked up. The thread that searches is one of these too.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tap_inspector::{Answer, EndKind, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_session::At;
+use tap_store::{EndReason, Session, SessionId, Store, StoreError};
+
+use super::asked::{Answers, Opened};
+use super::{message, rows};
+use crate::command::ls::{end_of, lasted_ns};
+use crate::following::last_seq;
+use crate::reference::shortest;
+
+/// How often a live session is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A session that is watched, and what was told of it.
+struct Watched {
+    ticket: Ticket,
+    key: SessionKey,
+    last_seq: u64,
+    live: bool,
+}
+
+/// Who looks things up.
+pub(super) struct Lists<'a> {
+    pub(super) opened: &'a Opened,
+    pub(super) answers: &'a Answers,
+    watched: Option<Watched>,
+    /// The session that was asked about last. One that is live is looked up anew each time.
+    session: Option<Session>,
+}
+
+/// Answers until nobody asks any more, and says when the session that is watched has grown.
+pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>, answers: &Answers) {
+    let mut lists = Lists::new(opened, answers);
+    let mut looked = Instant::now();
+    loop {
+        match questions.recv_timeout(LOOK) {
+            Ok((ticket, query)) => lists.answer(ticket, query),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        // Also when one question follows the other.
+        if looked.elapsed() >= LOOK {
+            lists.look();
+            looked = Instant::now();
+        }
+    }
+}
+
+impl<'a> Lists<'a> {
+    pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
+        Self { opened, answers, watched: None, session: None }
+    }
+
+    pub(super) fn store(&self) -> &'a Store {
+        &self.opened.store
+    }
+
+    /// Answers a question, unless it was withdrawn.
+    pub(super) fn answer(&mut self, ticket: Ticket, query: Query) {
+        let answers = self.answers;
+        if answers.is_withdrawn(ticket) {
+            return;
+        }
+        let done = match query {
+            Query::Sessions => self.sessions(ticket),
+            Query::Watch(key) => {
+                let live = self.store().is_live(SessionId(key.0));
+                self.watched = Some(Watched { ticket, key, last_seq: 0, live });
+                Ok(())
+            }
+            Query::Rows(query) => rows::rows(self, ticket, &query),
+            Query::Again(key, places) => self.again(key, &places).map(|rows| {
+                answers.give(ticket, Answer::Again(rows));
+            }),
+            Query::Message(key, at) => match message::message(self, key, at) {
+                Ok(Some(parts)) => {
+                    answers.give(ticket, Answer::Message(Box::new(parts)));
+                    Ok(())
+                }
+                Ok(None) => {
+                    answers.fail(Some(ticket), format!("there is no message {} any more", at.seq));
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+            Query::State(..) | Query::Findings(_) => Ok(()),
+        };
+        if let Err(error) = done {
+            answers.fail(Some(ticket), error.to_string());
+        }
+    }
+
+    /// The session with this key, as it is now.
+    pub(super) fn session(&mut self, key: SessionKey) -> Result<Option<Session>, StoreError> {
+        let id = SessionId(key.0);
+        self.store().catch_up(id, |_| {})?;
+        if self.session.as_ref().is_none_or(|session| session.id != id || session.live) {
+            self.session = self.store().sessions()?.into_iter().find(|session| session.id == id);
+        }
+        Ok(self.session.clone())
+    }
+
+    fn look(&mut self) {
+        let store = self.store();
+        let Some(watched) = self.watched.as_mut().filter(|watched| watched.live) else {
+            return;
+        };
+        let id = SessionId(watched.key.0);
+        // Asked first, so that what is written in between is seen in the last look.
+        let live = store.is_live(id);
+        if store.catch_up(id, |_| {}).is_err() {
+            return;
+        }
+        let newest = last_seq(store, id).unwrap_or(watched.last_seq);
+        if newest != watched.last_seq || live != watched.live {
+            watched.last_seq = newest;
+            watched.live = live;
+            self.answers.give(watched.ticket, Answer::Grown(watched.key, newest, live));
+        }
+    }
+
+    fn sessions(&self, ticket: Ticket) -> Result<(), StoreError> {
+        let store = self.store();
+        let known = store.sessions()?;
+        // What is known is shown at once: to bring figures up to date can take long after a tap was killed.
+        if !self.answers.give(ticket, Answer::Sessions(lines(store, &known, &self.opened.zone)?, false)) {
+            return Ok(());
+        }
+        for session in known {
+            store.catch_up(session.id, |_| {})?;
+        }
+        let lines = lines(store, &store.sessions()?, &self.opened.zone)?;
+        self.answers.give(ticket, Answer::Sessions(lines, true));
+        Ok(())
+    }
+
+    /// Rows as they are now.
+    fn again(&mut self, key: SessionKey, places: &[At]) -> Result<Vec<Row>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(Vec::new());
+        };
+        let (store, mut rows) = (self.store(), Vec::new());
+        for at in places {
+            let Some(mut listed) = store.row(session.id, *at)? else {
+                continue;
+            };
+            if let Some(answer) = listed.row.pair.filter(|answer| answer != at) {
+                listed.answer_length = store.row(session.id, answer)?.map(|answer| answer.length);
+            }
+            rows.push(message::row(self.opened, &session, &listed)?);
+        }
+        Ok(rows)
+    }
+}
+
+/// A wall clock reading where the person is.
+pub(super) fn clock(zone: &TimeZone, unix_ns: u64, format: &str) -> String {
+    let timestamp = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    timestamp.to_zoned(zone.clone()).strftime(format).to_string()
+}
+
+fn lines(store: &Store, sessions: &[Session], zone: &TimeZone) -> Result<Vec<SessionLine>, StoreError> {
+    let references = shortest(sessions);
+    let lines = sessions.iter().zip(references).map(|(session, name)| line(store, session, name, zone));
+    let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
+    // Live ones first; the others stay in their order, the newest first.
+    lines.sort_by_key(|line| line.end != EndKind::Live);
+    Ok(lines)
+}
+
+fn line(store: &Store, session: &Session, reference: String, zone: &TimeZone) -> Result<SessionLine, StoreError> {
+    let (_, end_words) = end_of(session);
+    let end = match session.end.as_ref().map(|end| &end.reason) {
+        None if session.live => EndKind::Live,
+        None | Some(None) => EndKind::Unknown,
+        Some(Some(EndReason::Exited(0) | EndReason::Stopped)) => EndKind::Well,
+        Some(Some(_)) => EndKind::Badly,
+    };
+    let digest = &session.digest;
+    let is_http = session.start.transport == tap_store::Transport::Http;
+    let n_conversations = if is_http { store.conversations(session.id)?.len() as u64 } else { 0 };
+    Ok(SessionLine {
+        key: SessionKey(session.id.0),
+        reference,
+        name: session.start.name.clone(),
+        command: session.start.command.join(" "),
+        client: digest.identity.client.clone(),
+        server: digest.identity.server.clone(),
+        revision: digest.identity.revision.clone(),
+        transport: session.start.transport.name(),
+        began: clock(zone, session.start.opened_unix_ns, "%b %d %H:%M"),
+        lasted_ns: lasted_ns(session),
+        end,
+        end_words,
+        n_messages: digest.n_messages,
+        n_calls: digest.n_calls,
+        n_errors: digest.n_errors,
+        n_bytes: digest.n_bytes,
+        lost_bytes: session.end.as_ref().map_or(0, |end| end.lost_bytes),
+        n_conversations,
+    })
+}

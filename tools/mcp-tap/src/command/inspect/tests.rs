@@ -1,0 +1,288 @@
+//! Screens of real recordings, keys as a table, and the tables in the documentation.
+//!
+//! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
+
+mod pages;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+
+use insta::assert_snapshot;
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use tap_inspector::{Answer, Effect, Input, Inspector, Key, Query, SessionKey, Theme};
+
+use super::asked::{Answers, Opened, Withdrawn};
+use super::depth::Depth;
+use super::lists::Lists;
+use crate::reference::read_text;
+
+/// The moment at which everything is looked at: half a year after the recordings.
+const NOW_UNIX_NS: u64 = 1_800_000_000_000_000_000;
+
+fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn opened(recording: &str) -> Opened {
+    let (store, imported) = read_text(&top().join("recordings").join(recording)).unwrap();
+    Opened { store, first_seq: imported.first, zone: TimeZone::UTC }
+}
+
+/// An inspector on a recording, whose questions are answered at once.
+struct Bench<'a> {
+    inspector: Inspector,
+    lists: Lists<'a>,
+    depth: Depth<'a>,
+    inputs: &'a Receiver<Input>,
+    /// What was to be done outside, in words.
+    done: Vec<String>,
+    size: (u16, u16),
+}
+
+impl Bench<'_> {
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Ask(ticket, query) => match query {
+                    Query::State(..) | Query::Findings(_) => {
+                        self.depth.answer(ticket, query);
+                        while self.depth.is_busy() {
+                            self.depth.step();
+                        }
+                    }
+                    _ => self.lists.answer(ticket, query),
+                },
+                Effect::Cancel(_) => {}
+                Effect::Copy(text) => self.done.push(format!("copy {text}")),
+                Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
+                Effect::Write { name, .. } => self.done.push(format!("write {name}")),
+                Effect::Suspend => self.done.push("suspend".into()),
+                Effect::Redraw => self.done.push("redraw".into()),
+                Effect::Quit => self.done.push("quit".into()),
+            }
+        }
+        while let Ok(input) = self.inputs.try_recv() {
+            let effects = self.inspector.update(input);
+            self.carry_out(effects);
+        }
+    }
+
+    fn feed(&mut self, input: Input) {
+        let effects = self.inspector.update(input);
+        self.carry_out(effects);
+    }
+
+    /// Presses keys by their names; what is in `'…'` is typed, a letter a key, `+` for a blank.
+    fn press(&mut self, keys: &str) {
+        for word in keys.split('\u{20}').filter(|word| !word.is_empty()) {
+            match word.strip_prefix('\'').and_then(|typed| typed.strip_suffix('\'')).filter(|typed| !typed.is_empty()) {
+                Some(typed) => typed.replace('+', " ").chars().for_each(|c| {
+                    self.feed(Input::Key(Key::plain(tap_inspector::KeyCode::Char(c))));
+                }),
+                None => self.feed(Input::Key(Key::named(word).unwrap_or_else(|| panic!("no key {word}")))),
+            }
+        }
+    }
+
+    /// What is on the screen, a line a line, without what is blank on the right.
+    fn screen(&self) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
+        terminal.draw(|frame| self.inspector.view(frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |cells: &[ratatui::buffer::Cell]| {
+            let text: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
+            assert_eq!(text.chars().find(|c| tap_text::is_hidden(*c)), None, "{text:?}");
+            text.trim_end().to_owned()
+        };
+        buffer.content().chunks(usize::from(self.size.0)).map(row).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Looks at a recording on a screen of some size.
+fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
+    let opened = opened(recording);
+    let (to, inputs) = channel();
+    let answers = Answers::new(to, Withdrawn::default());
+    let mut bench = Bench {
+        inspector: Inspector::new(Theme::plain(), size, 0),
+        lists: Lists::new(&opened, &answers),
+        depth: Depth::new(&opened, &answers),
+        inputs: &inputs,
+        done: Vec::new(),
+        size,
+    };
+    let effects = bench.inspector.update(Input::Tick(NOW_UNIX_NS));
+    bench.carry_out(effects);
+    let first = opened.store.sessions().unwrap().first().map(|session| SessionKey(session.id.0));
+    let effects = bench.inspector.start_at(first.filter(|_| opens));
+    bench.carry_out(effects);
+    run(&mut bench)
+}
+
+/// The screen after some keys.
+fn screen(recording: &str, size: (u16, u16), keys: &str) -> String {
+    look(recording, size, true, |bench| {
+        bench.press(keys);
+        bench.screen()
+    })
+}
+
+const SMALL: (u16, u16) = (80, 24);
+const LARGE: (u16, u16) = (160, 45);
+
+#[test]
+fn the_list_of_sessions() {
+    for (name, size) in [("sessions_small", SMALL), ("sessions_large", LARGE)] {
+        assert_snapshot!(name, look("demo.jsonl", size, false, |bench| bench.screen()));
+    }
+}
+
+#[test]
+fn a_timeline() {
+    assert_snapshot!("timeline_small", screen("demo.jsonl", SMALL, ""));
+    assert_snapshot!("timeline_large", screen("demo.jsonl", LARGE, "] ]"));
+    assert_snapshot!("timeline_frames", screen("demo.jsonl", SMALL, "v G"));
+    assert_snapshot!("timeline_broken", screen("broken.jsonl", SMALL, "]"));
+    assert_snapshot!("timeline_modern", screen("modern.jsonl", LARGE, "G"));
+}
+
+#[test]
+fn a_message() {
+    assert_snapshot!("message_small", screen("demo.jsonl", SMALL, "] ] enter"));
+    assert_snapshot!("message_folded", screen("demo.jsonl", SMALL, "] ] enter j j j h j j"));
+    assert_snapshot!("message_raw", screen("demo.jsonl", SMALL, "] ] enter p"));
+    assert_snapshot!("message_hex", screen("demo.jsonl", SMALL, "] ] enter p p"));
+    assert_snapshot!("message_no_json", screen("demo.jsonl", SMALL, "] enter"));
+}
+
+#[test]
+fn what_was_true() {
+    assert_snapshot!("state_small", screen("demo.jsonl", SMALL, "j 4"));
+    assert_snapshot!("state_large", screen("modern.jsonl", LARGE, "G 4"));
+}
+
+#[test]
+fn which_rules_were_broken() {
+    assert_snapshot!("findings_small", screen("broken.jsonl", SMALL, "6 j"));
+    assert_snapshot!("findings_large", screen("broken.jsonl", LARGE, "6"));
+    assert_snapshot!("findings_none", screen("modern.jsonl", SMALL, "6"));
+}
+
+#[test]
+fn help_palette_and_prompts() {
+    assert_snapshot!("help", screen("demo.jsonl", SMALL, "?"));
+    assert_snapshot!("palette", screen("demo.jsonl", SMALL, ": 'prob'"));
+    assert_snapshot!("filter_completes", screen("demo.jsonl", SMALL, "/ 'is:'"));
+    assert_snapshot!("filter_is_wrong", screen("demo.jsonl", SMALL, "/ 'tool:x+latncy>2s'"));
+    assert_snapshot!("filter_is_on", screen("demo.jsonl", SMALL, "/ 'is:error' enter"));
+    assert_snapshot!("filter_fits_nothing", screen("demo.jsonl", SMALL, "/ 'tool:nothing' enter"));
+}
+
+#[test]
+fn screens_of_any_size_are_drawn() {
+    for size in [(10, 3), (20, 6), (40, 10), (60, 12), (100, 30), (200, 60)] {
+        for keys in ["", "enter", "v G enter", "4", "6", "?", ": 'a'", "/ 'is:'", "z", "1"] {
+            screen("demo.jsonl", size, keys);
+        }
+    }
+    assert_snapshot!("tiny", screen("demo.jsonl", (40, 10), ""));
+    assert_eq!(screen("demo.jsonl", (10, 3), ""), "too small\n\n");
+}
+
+#[test]
+fn a_filter_shows_what_log_shows() {
+    for (recording, filter, expected) in [
+        ("demo.jsonl", "", "1 5 6 8 10 13 18 20"),
+        ("demo.jsonl", "is:error", "10 18"),
+        ("demo.jsonl", "status:tool_error+or+kind:raw", "6 10"),
+        ("demo.jsonl", "tool:fore*+-is:error", "8"),
+        ("demo.jsonl", "arg.city:*", "8 10 13 18"),
+        ("demo.jsonl", "is:finding", "6 18"),
+        ("demo.jsonl", "latency>100ms", "13"),
+        ("demo.jsonl", "severity>=error+or+n:1", "1 6"),
+        ("broken.jsonl", "is:violation", ""),
+    ] {
+        let numbers = look(recording, (60, 60), true, |bench| {
+            if !filter.is_empty() {
+                bench.press(&format!("/ '{filter}' enter"));
+            }
+            let screen = bench.screen();
+            let rows =
+                screen.lines().skip(4).map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
+            rows.map(|number: u64| number.to_string()).collect::<Vec<_>>().join(" ")
+        });
+        if recording == "broken.jsonl" {
+            assert!(!numbers.is_empty(), "{filter}");
+        } else {
+            assert_eq!(numbers, expected, "{filter}");
+        }
+    }
+}
+
+#[test]
+fn keys_do_what_the_table_of_keys_says() {
+    for (keys, done) in [
+        ("q q", "quit"),
+        ("ctrl-c", "quit"),
+        ("ctrl-z ctrl-l", "suspend, redraw"),
+        ("Y", "copy demo:1"),
+        ("] Y ] Y [ Y", "copy demo:6, copy demo:10, copy demo:6"),
+        ("# '13' enter Y", "copy demo:13"),
+        ("# '13' enter enter c", "copy mcp-tap call report '{\"city\":\"Bern\"}'"),
+        ("# '1' enter enter w P E", "write demo-1.json, open demo-1.json false, open demo-1.json true"),
+        ("m G ' Y", "copy demo:1"),
+        ("m j j m g ' Y ' Y", "copy demo:6, copy demo:1"),
+        ("G Y ctrl-o Y", "copy demo:20, copy demo:20"),
+        ("] ] ctrl-o Y ctrl-n Y", "copy demo:6, copy demo:10"),
+        ("/ 'is:error' enter G Y esc Y", "copy demo:18, copy demo:18"),
+        ("/ 'is:error' esc Y", "copy demo:1"),
+        (": 'quit' enter", "quit"),
+        ("v # '10' enter % Y % Y", "copy demo:12, copy demo:10"),
+        ("6 enter Y", "copy demo:6"),
+        ("4 j q Y", "copy demo:1"),
+        ("1 enter Y", "copy demo:1"),
+        ("enter y", "copy"),
+    ] {
+        let was = look("demo.jsonl", SMALL, true, |bench| {
+            bench.press(keys);
+            bench.done.join(", ")
+        });
+        if done == "copy" {
+            assert!(was.starts_with("copy {\"jsonrpc\""), "{keys}: {was}");
+        } else {
+            assert_eq!(was, done, "{keys}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_begins_in_the_middle_is_judged_as_one() {
+    let text = std::fs::read_to_string(top().join("recordings/demo.jsonl")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    // The header, and what came after the first ten frames.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.jsonl");
+    let part: Vec<&str> = lines[..1].iter().chain(&lines[11..]).copied().collect();
+    std::fs::write(&path, part.join("\n")).unwrap();
+    let found = look(path.to_str().unwrap(), SMALL, true, |bench| {
+        bench.press("6");
+        bench.screen()
+    });
+    assert!(!found.contains("LIF-"), "rules about a beginning that is not there:\n{found}");
+}
+
+#[test]
+fn an_answer_says_which_question_failed() {
+    look("demo.jsonl", SMALL, true, |bench| {
+        bench.lists.answer(
+            tap_inspector::Ticket(9_999),
+            Query::Message(SessionKey(77), tap_session::At { seq: 1, member: 0 }),
+        );
+        let failed = bench.inputs.try_recv();
+        assert!(matches!(failed, Ok(Input::Failed(Some(tap_inspector::Ticket(9_999)), _))), "{failed:?}");
+        bench.lists.answer(tap_inspector::Ticket(10_000), Query::Sessions);
+        assert!(matches!(bench.inputs.try_recv(), Ok(Input::Answer(_, Answer::Sessions(_, false)))));
+    });
+}

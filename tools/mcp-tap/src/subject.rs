@@ -1,0 +1,213 @@
+//! A message of a recording, as a filter asks about it.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use tap_filter::{Field, Found as Value, Root, Subject};
+use tap_frame::Direction;
+use tap_jsonrpc::Node;
+use tap_session::{At, RowKind, Severity, Status};
+use tap_store::{Listed, Session, Store};
+
+/// Rules that messages broke, with how bad that is.
+pub(crate) type Findings = BTreeMap<At, Vec<(&'static str, Severity)>>;
+
+/// A message, and where to look for more of it.
+pub(crate) struct Message<'a> {
+    store: &'a Store,
+    session: &'a Session,
+    listed: &'a Listed,
+    findings: Option<&'a Findings>,
+    now_unix_ns: u64,
+    this: OnceCell<Bytes>,
+    other: OnceCell<Bytes>,
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn new(
+        store: &'a Store,
+        session: &'a Session,
+        listed: &'a Listed,
+        findings: Option<&'a Findings>,
+        now_unix_ns: u64,
+    ) -> Self {
+        Self { store, session, listed, findings, now_unix_ns, this: OnceCell::new(), other: OnceCell::new() }
+    }
+
+    /// What cannot be read is as if it were not there: the list that is searched tells of damage.
+    fn fetch(&self, at: At) -> Bytes {
+        let frame = self.store.frame(self.session.id, at.seq).ok().flatten();
+        let bytes = frame.map(|frame| frame.bytes).unwrap_or_default();
+        match at.index_in_batch() {
+            None => bytes,
+            Some(index) => {
+                let member = Node::new(&bytes).elements().nth(index).map(|member| bytes.slice_ref(member.bytes()));
+                member.unwrap_or_default()
+            }
+        }
+    }
+
+    fn this(&self) -> &[u8] {
+        self.this.get_or_init(|| self.fetch(self.listed.row.at))
+    }
+
+    fn is_answer(&self) -> bool {
+        matches!(self.listed.row.kind, RowKind::Result | RowKind::Error)
+    }
+
+    fn request(&self) -> Option<Node<'_>> {
+        match (self.listed.row.kind, self.listed.row.pair) {
+            (RowKind::Request | RowKind::Notification, _) => Some(Node::new(self.this())),
+            (_, Some(pair)) if self.is_answer() => Some(Node::new(self.other.get_or_init(|| self.fetch(pair)))),
+            _ => None,
+        }
+    }
+
+    fn response(&self) -> Option<Node<'_>> {
+        match (self.listed.row.kind, self.listed.row.pair) {
+            (RowKind::Request, Some(pair)) => Some(Node::new(self.other.get_or_init(|| self.fetch(pair)))),
+            _ if self.is_answer() => Some(Node::new(self.this())),
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> i128 {
+        // The places of the words in the filter language.
+        match self.listed.row.kind {
+            RowKind::Request => 0,
+            RowKind::Result | RowKind::Error => 1,
+            RowKind::Notification => 2,
+            RowKind::Batch => 3,
+            RowKind::NotAMessage | RowKind::NotJson | RowKind::Blank => 4,
+            RowKind::Stderr => 5,
+            RowKind::Exchange | RowKind::Body => 6,
+            RowKind::Gap => 7,
+        }
+    }
+
+    /// What the message of an error says, or the text of a tool that failed.
+    fn error_text(&self) -> Option<String> {
+        let response = self.response()?;
+        if let Some(message) = response.at(&["error", "message"]) {
+            return message.text().map(Cow::into_owned);
+        }
+        if self.listed.row.status != Some(Status::ToolError) {
+            return None;
+        }
+        let texts: Vec<String> = response
+            .at(&["result", "content"])?
+            .elements()
+            .filter_map(|item| item.get("text")?.text().map(Cow::into_owned))
+            .collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    fn broken(&self) -> Option<&[(&'static str, Severity)]> {
+        self.findings?.get(&self.listed.row.at).map(Vec::as_slice)
+    }
+}
+
+fn text(text: &str) -> Option<Value<'_>> {
+    Some(Value::Text(text.into()))
+}
+
+fn number(number: impl Into<i128>) -> Option<Value<'static>> {
+    Some(Value::Number(number.into()))
+}
+
+impl Subject for Message<'_> {
+    fn field(&self, field: Field) -> Option<Value<'_>> {
+        let row = &self.listed.row;
+        let target_of = |methods: &[&str]| {
+            let method = row.method.as_deref()?;
+            methods.iter().any(|known| method.starts_with(known)).then_some(row.target.as_deref())?.and_then(text)
+        };
+        let identity = &self.session.digest.identity;
+        match field {
+            Field::Number => number(row.at.seq),
+            Field::After | Field::Before => number(row.wall_ns),
+            Field::At => number(row.at_ns),
+            Field::Age => number(self.now_unix_ns.saturating_sub(row.wall_ns)),
+            Field::Direction => number(match row.stream.direction() {
+                Direction::ToServer => 0,
+                Direction::ToClient => 1,
+            }),
+            Field::Kind => number(self.kind()),
+            Field::Size => number(self.listed.length),
+            Field::Method => row.method.as_deref().and_then(text),
+            Field::Tool => target_of(&["tools/call"]),
+            Field::Prompt => target_of(&["prompts/get"]),
+            Field::Uri => target_of(&["resources/"]),
+            Field::Name => row.target.as_deref().and_then(text),
+            Field::Id => row.raw_id.as_ref().map(|id| Value::Bytes(id.as_bytes().into())),
+            Field::Call => match row.kind {
+                RowKind::Request => number(row.at.seq),
+                _ if self.is_answer() => row.pair.and_then(|pair| number(pair.seq)),
+                _ => None,
+            },
+            Field::Status => match (row.kind, row.status) {
+                (_, Some(Status::Ok)) => number(0),
+                (_, Some(Status::ToolError)) => number(1),
+                (_, Some(Status::Error)) => number(2),
+                (RowKind::Request, None) => number(3),
+                _ => None,
+            },
+            Field::Code => row.error_code.as_deref().and_then(text),
+            Field::Error => self.error_text().map(|text| Value::Text(text.into())),
+            Field::Latency => row.latency_ns.and_then(number),
+            Field::Finding => {
+                self.broken().map(|broken| Value::Any(broken.iter().filter_map(|(rule, _)| text(rule)).collect()))
+            }
+            Field::Severity => self
+                .broken()
+                .map(|broken| Value::Any(broken.iter().filter_map(|(_, severity)| number(*severity as u8)).collect())),
+            Field::Session => {
+                let start = &self.session.start;
+                Some(Value::Any([text(&start.name), text(&start.uuid)].into_iter().flatten().collect()))
+            }
+            Field::Server => identity.server.as_deref().and_then(text),
+            Field::Client => identity.client.as_deref().and_then(text),
+            Field::Revision => identity.revision.as_deref().and_then(text),
+            Field::Era => {
+                let revision = tap_protocol::Revision::nearest(identity.revision.as_deref()?)?;
+                number(u8::from(revision.era() == tap_protocol::Era::Modern))
+            }
+            Field::Transport => number(u8::from(self.session.start.transport == tap_store::Transport::Http)),
+            Field::Exchange => self.listed.exchange.and_then(number),
+            Field::Conversation => self.listed.conversation.and_then(|conversation| number(conversation.0)),
+            Field::HttpStatus => {
+                let exchange = self.store.exchange(self.session.id, self.listed.exchange?).ok()??;
+                exchange.status.and_then(number)
+            }
+            Field::HttpMethod => {
+                let exchange = self.store.exchange(self.session.id, self.listed.exchange?).ok()??;
+                Some(Value::Text(exchange.verb.into()))
+            }
+            Field::Body => Some(Value::Bytes(self.this().into())),
+        }
+    }
+
+    fn json(&self, root: Root) -> Option<Node<'_>> {
+        match root {
+            Root::This => Some(Node::new(self.this())),
+            Root::Request => self.request(),
+            Root::Response => self.response(),
+            Root::Arguments => self.request()?.at(&["params", "arguments"]),
+            Root::Result => self.response()?.get("result"),
+        }
+    }
+
+    fn header(&self, name: &str) -> Vec<Cow<'_, [u8]>> {
+        let Some(number) = self.listed.exchange else {
+            return Vec::new();
+        };
+        let Ok(Some(exchange)) = self.store.exchange(self.session.id, number) else {
+            return Vec::new();
+        };
+        let heads = [Some(&exchange.request), exchange.response.as_ref()];
+        let fields = heads.into_iter().flatten().flat_map(|head| head.fields());
+        fields.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_vec().into()).collect()
+    }
+}
