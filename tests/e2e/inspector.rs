@@ -137,7 +137,9 @@ fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
     assert!(talked.status.success());
     let mut terminal = Terminal::start(&scratch.tap(["inspect", "last"]));
     terminal.wait(0, "evil");
-    for (keys, shows) in [("v", "a row a message"), ("gj", ""), ("\r", ""), ("z", "wiped"), ("pp", ""), ("zqj", "")] {
+    for (keys, shows) in
+        [("v", "a row a message"), ("gj", ""), ("\r", ""), ("z", "\\u{1b}[2Jwiped"), ("pp", ""), ("zqj", "")]
+    {
         terminal.type_for(keys, shows);
     }
     terminal.type_for("4", "in flight");

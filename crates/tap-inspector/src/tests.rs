@@ -413,3 +413,39 @@ fn a_message_that_is_read_keeps_its_place_when_it_is_answered() {
     settle(&mut world, &mut inspector);
     assert_eq!(inspector.open.as_ref().unwrap().detail.as_ref().unwrap().cursor, before);
 }
+
+/// `ratatui` drops control characters by itself; that is not enough, for what is there must be seen.
+#[test]
+fn what_would_act_on_the_terminal_is_seen_as_an_escape() {
+    let (mut world, mut inspector) = opened(40, false);
+    let mut terminal = Terminal::new(TestBackend::new(160, 45)).unwrap();
+    let _ = inspector.update(Input::Resize(160, 45));
+    for (keys, expected) in [
+        ("", "a\\u{1b}]0;x\\u{7}"),
+        ("# 4 enter enter z", "a\\u{1b}]0;x\\u{7}\\u{1b}[2J\\u{9b}6n\\u{202e}b\\u{200b}\\u{feff}日\u{301}"),
+        ("p", "a\\u{1b}]0;x\\u{7}\\u{1b}[2J\\u{9b}6n\\u{202e}b\\u{200b}\\u{feff}日\u{301}"),
+        ("4", "a\\u{1b}]0;x\\u{7}"),
+        ("6", "a\\u{1b}]0;x\\u{7}"),
+        ("1", "a\\u{1b}]0;x\\u{7}"),
+    ] {
+        drive(&mut world, &mut inspector, keys);
+        holds(&inspector, &mut terminal);
+        let screen: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+        // A wide character has a cell behind it.
+        assert!(screen.replace("日\u{301} ", "日\u{301}").contains(expected), "{keys}: {screen}");
+    }
+}
+
+#[test]
+fn the_cursor_keeps_its_place_when_rows_far_from_it_are_forgotten() {
+    let (mut world, mut inspector) = opened(100_000, false);
+    let page = inspector.list_height() as u64;
+    for n in 1..=300 {
+        drive(&mut world, &mut inspector, "pgdn");
+        assert_eq!(seq(&inspector), 1 + n * page);
+    }
+    for n in (0..300).rev() {
+        drive(&mut world, &mut inspector, "pgup");
+        assert_eq!(seq(&inspector), 1 + n * page);
+    }
+}
