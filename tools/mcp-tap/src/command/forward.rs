@@ -10,8 +10,8 @@ use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 use tap_transport::{PlainProcess, Signals, block_signals, end_like, replace_with};
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::stop::Stop;
 use crate::arguments::{Global, Proxy};
 use crate::command::proxy::{not_trusted, upstream_options};
 use crate::failure::{COULD_NOT, Failure};
@@ -29,26 +29,26 @@ pub(crate) fn forward(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
 
 fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let parts = Parts::prepare(global, proxy)?;
+    // Signals are taken before anybody is told the address.
+    let mut signals = {
+        let _entered = parts.runtime.enter();
+        Stop::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?
+    };
     let variables = environment(&parts.address, &parts.certificate, &parts.bundle);
     let lines: String = variables.iter().map(|(name, value)| format!("\n  export {name}={}", quoted(value))).collect();
     if !global.quiet {
         say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
     }
-    let stopped = parts.runtime.block_on(async {
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    parts.runtime.block_on(async {
         let stop = async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            signals.asked().await;
             parts.stored.stop();
         };
         tap_http::forward(parts.listener, parts.forward, stop).await;
-        std::io::Result::Ok(())
     });
     parts.runtime.shutdown_background();
     parts.stored.finish();
-    stopped.map(|()| 0).map_err(|error| Failure::new(format!("cannot take signals: {error}")))
+    Ok(0)
 }
 
 /// Starts a command that goes through the proxy. Returns only when it cannot be started or watched.

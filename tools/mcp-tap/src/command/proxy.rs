@@ -13,9 +13,9 @@ use tap_http::{
 };
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::bridge_stdio::bridge_stdio;
+use super::stop::Stop;
 use crate::arguments::{Global, Proxy};
 use crate::command::forward::local_authority;
 use crate::credentials::additions;
@@ -63,12 +63,10 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         false => (listener, Scheme::HTTP),
     };
     // Signals are taken before anybody is told the address.
-    let signals = {
+    let mut signals = {
         let _entered = runtime.enter();
-        signal(SignalKind::interrupt()).and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)))
+        Stop::new().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?
     };
-    let (mut interrupt, mut terminate) =
-        signals.map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
     let clock = Clock::start();
     let copies = copies(clock);
     let shown = keeper.url(url);
@@ -110,10 +108,7 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let options = ServeOptions { header_limit_bytes: proxy.max_header_size };
     runtime.block_on(async {
         let stop = async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            signals.asked().await;
             exchanges.stop();
         };
         serve(listener, Arc::new(reverse), options, stop).await;

@@ -12,6 +12,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
+/// Says that an answer is ours, and why.
+const MCP_TAP_ERROR: HeaderName = HeaderName::from_static("mcp-tap-error");
+
 /// An answer that is all there.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -33,7 +36,13 @@ impl Answer {
 
     /// A JSON-RPC error of ours, to the request with this id or to none.
     pub(super) fn error(status: StatusCode, raw_id: Option<&[u8]>, code: i64, cause: &str) -> Self {
-        Self::message(status, coded_answer(raw_id.unwrap_or(b"null"), code, cause))
+        let answer = Self::message(status, coded_answer(raw_id.unwrap_or(b"null"), code, cause));
+        // Whoever looks at the record sees that it was not the server who answered.
+        let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
+        match HeaderValue::from_str(&visible) {
+            Ok(cause) => answer.with(MCP_TAP_ERROR, cause),
+            Err(_) => answer,
+        }
     }
 
     /// That the server has ended: an error for each of these requests, or one without an id where there is none.
