@@ -198,8 +198,8 @@ impl Keeper {
 
     fn stand_in(&self, value: &[u8]) -> String {
         let tag = hmac::sign(&self.key, value);
-        let digits: String = tag.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("{REDACTED}-{digits}")
+        let digits = tag.as_ref().iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+        format!("{REDACTED}-{digits:016x}")
     }
 }
 

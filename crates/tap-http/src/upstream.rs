@@ -53,7 +53,7 @@ pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// How many fields a head may have.
-pub(crate) const MAX_FIELDS: usize = 1_000;
+pub(crate) const MAX_FIELDS: usize = 256;
 
 /// The size of a head that is taken where nothing else is said, bytes. Servers and proxies have 8 to 64 KiB as a rule.
 pub const HEADER_LIMIT_BYTES: usize = 256 * 1024;
