@@ -23,11 +23,15 @@ pub(crate) fn answer(status: StatusCode, raw_id: Option<&[u8]>, cause: &str) -> 
     let mut response = Response::new(full(Bytes::from(error_body(raw_id, cause))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
-    if let Ok(value) = HeaderValue::from_str(&visible) {
-        response.headers_mut().insert(MCP_TAP_ERROR, value);
-    }
+    response.headers_mut().extend(own_error(cause));
     response
+}
+
+/// The field that says that an answer is ours, and why.
+#[must_use]
+pub fn own_error(cause: &str) -> Option<(HeaderName, HeaderValue)> {
+    let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
+    HeaderValue::from_str(&visible).ok().map(|value| (MCP_TAP_ERROR, value))
 }
 
 /// The same, recorded.

@@ -31,7 +31,7 @@ mod upstream;
 mod wire;
 
 pub use additions::{Additions, NotAllowed};
-pub use answer::causes;
+pub use answer::{causes, own_error};
 pub use authority::{AuthorityError, LocalAuthority};
 pub use body::{Body, BodyError, empty, full};
 pub use forward::{Forward, Hosts, Told, forward};

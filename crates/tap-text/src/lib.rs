@@ -184,6 +184,17 @@ pub fn size(n_bytes: u64) -> String {
     }
 }
 
+/// Sixteen bytes or fewer as a line of a hex dump: their digits, padded to 49 columns, and their characters.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> (String, String) {
+    let mut digits = String::new();
+    for (index, byte) in bytes.iter().enumerate() {
+        let _ = write!(digits, "{byte:02x}{}", if index == 7 { "  " } else { " " });
+    }
+    let text = bytes.iter().map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' });
+    (format!("{digits:<49}"), text.collect())
+}
+
 /// `9,995`.
 #[must_use]
 pub fn thousands(n: u64) -> String {

@@ -1,6 +1,5 @@
 //! What is told to a person when a command cannot do its work, and the exit code that goes with it.
 
-pub(crate) use tap_http::causes;
 use tap_store::StoreError;
 
 /// Exit code for "done, and the answer is no".

@@ -125,17 +125,10 @@ impl Inspector {
     }
 
     fn hex_line(&self, offset: usize, chunk: &[u8]) -> Line<'static> {
-        let mut digits = String::new();
-        for (index, byte) in chunk.iter().enumerate() {
-            digits += &format!("{byte:02x}{}", if index == 7 { "  " } else { " " });
-        }
-        let text: String = chunk
-            .iter()
-            .map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' })
-            .collect();
+        let (digits, text) = tap_text::hex(chunk);
         Line::from(vec![
             span(&format!(" {offset:08x}  "), self.theme.dim),
-            span(&format!("{digits:<49} "), Style::new()),
+            span(&format!("{digits} "), Style::new()),
             span(&text, self.theme.string),
         ])
     }

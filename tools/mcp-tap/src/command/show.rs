@@ -125,15 +125,8 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
 
 fn hex(out: &mut Output, bytes: &[u8]) -> std::io::Result<()> {
     for (offset, line) in (0..).step_by(16).zip(bytes.chunks(16)) {
-        let mut digits = String::new();
-        for (index, byte) in line.iter().enumerate() {
-            digits += &format!("{byte:02x}{}", if index == 7 { "  " } else { " " });
-        }
-        let text: String = line
-            .iter()
-            .map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { *byte as char } else { '.' })
-            .collect();
-        writeln!(out, "{offset:08x}  {digits:<49} |{text}|")?;
+        let (digits, text) = tap_text::hex(line);
+        writeln!(out, "{offset:08x}  {digits} |{text}|")?;
     }
     Ok(())
 }

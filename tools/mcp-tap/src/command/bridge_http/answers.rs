@@ -6,14 +6,12 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, response};
 use tap_bridge::coded_answer;
+use tap_http::own_error;
 use tap_protocol::INTERNAL_ERROR;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-
-/// Says that an answer is ours, and why.
-const MCP_TAP_ERROR: HeaderName = HeaderName::from_static("mcp-tap-error");
 
 /// An answer that is all there.
 #[derive(Debug)]
@@ -38,10 +36,9 @@ impl Answer {
     pub(super) fn error(status: StatusCode, raw_id: Option<&[u8]>, code: i64, cause: &str) -> Self {
         let answer = Self::message(status, coded_answer(raw_id.unwrap_or(b"null"), code, cause));
         // Whoever looks at the record sees that it was not the server who answered.
-        let visible: String = cause.chars().map(|c| if (' '..='~').contains(&c) { c } else { '?' }).collect();
-        match HeaderValue::from_str(&visible) {
-            Ok(cause) => answer.with(MCP_TAP_ERROR, cause),
-            Err(_) => answer,
+        match own_error(cause) {
+            Some((name, value)) => answer.with(name, value),
+            None => answer,
         }
     }
 

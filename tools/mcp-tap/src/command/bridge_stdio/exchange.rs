@@ -8,13 +8,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, response};
 use http_body_util::BodyExt;
 use tap_bridge::{Head, Request, Verb};
 use tap_frame::HttpEnd;
-use tap_http::{Additions, Body, Exchange, Recording, Upstream};
+use tap_http::{Additions, Body, Exchange, Recording, Upstream, causes};
 use tap_jsonrpc::{SSE_EVENT_LIMIT_BYTES, SseSplitter};
 use tokio::sync::mpsc;
 
 use super::Input;
 use super::host::{Held, Outlet};
-use crate::failure::causes;
 
 /// Requests of one client are recorded as those of one connection.
 const CONNECTION: u64 = 1;
