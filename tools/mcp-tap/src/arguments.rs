@@ -112,8 +112,9 @@ pub(crate) enum Command {
     State(State),
     /// Write a session to a text file, without losing anything
     ///
-    /// JSON Lines: a header, then one record a frame with the message verbatim inside. Importing it gives the same frames.
-    /// Nothing is left out and nothing is replaced: what was secret on the wire is in the file.
+    /// A file that ends in .mcprec is a fixture for tests: no clock, nothing of this machine, folded so that a change of it
+    /// reads well. With --lossless, and in a file that ends in .jsonl, nothing is left out and nothing is replaced: what was
+    /// secret on the wire is in the file.
     Export(Export),
     /// Read text recordings into the database
     Import(Import),
@@ -406,21 +407,33 @@ pub(crate) struct State {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
 )]
 pub(crate) struct Export {
     /// The session, or a part of it
     #[arg(value_name = "REF")]
     pub(crate) session: Reference,
-    /// The file, ending in .jsonl [default: stdout]
+    /// The file, ending in .mcprec (a fixture, folded) or .jsonl (lossless, a record a line) [default: .jsonl on stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// Everything as it was: clocks, stderr, secrets
+    #[arg(long, conflicts_with_all = ["fixture", "stderr"])]
+    pub(crate) lossless: bool,
+    /// A fixture also in a file that ends in .jsonl, and on stdout
+    #[arg(long)]
+    pub(crate) fixture: bool,
+    /// Keep the server's stderr in a fixture
+    #[arg(long)]
+    pub(crate) stderr: bool,
+    /// Fold records that are wider; 0 folds none [default: 100 in .mcprec, else 0]
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) fold: Option<usize>,
 }
 
 /// Options of `import`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap import bug.jsonl\n  mcp-tap import recordings/*.jsonl\n  mcp-tap import --db other.db bug.jsonl"
+    after_long_help = "Examples:\n  mcp-tap import bug.jsonl\n  mcp-tap import recordings/*.mcprec\n  mcp-tap import --db other.db bug.jsonl"
 )]
 pub(crate) struct Import {
     /// Files that `mcp-tap export` wrote
