@@ -210,6 +210,10 @@ impl<'a> ToText<'a> {
         if !self.wanted.all && !self.wanted.exchanges.contains_key(&number) {
             return;
         }
+        // Of an exchange that did not begin, or is over, nobody reads anything.
+        if self.is_decoded && part != HttpPart::Request && !self.held.contains_key(&number) {
+            return;
+        }
         let mut held = self.held.remove(&number).unwrap_or_default();
         if self.is_decoded {
             self.decoded(number, part, bytes, &mut held, out);
