@@ -319,7 +319,7 @@ impl<'a> ToText<'a> {
         }
         let before = out.len();
         // What comes before its time is counted by those who read it.
-        let is_early = part == HttpPart::ResponseBody && !held.is_requested;
+        let is_early = part == HttpPart::ResponseBody && !held.is_requested && !self.is_decoded;
         if part == HttpPart::ResponseBody
             && let Some(mut events) = held.events.take()
         {
