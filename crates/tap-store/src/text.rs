@@ -13,6 +13,8 @@ mod http;
 mod import;
 mod pack;
 mod records;
+mod redact;
+mod rewrite;
 mod survey;
 mod words;
 mod write;
@@ -26,6 +28,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tap_frame::{Frame, Origin, Stream};
+use tap_redact::{Redactor, Replaced};
 use tap_session::Recorded;
 
 use crate::error::StoreError;
@@ -36,6 +39,7 @@ use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
 pub use import::{Imported, import};
+pub use rewrite::{Rewritten, find_secrets, rewrite};
 
 const FORMAT: &str = "recording/1";
 
@@ -100,7 +104,16 @@ impl Default for ExportOptions {
     }
 }
 
-/// Writes a session as text. Returns how many frames were written.
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// How many frames.
+    pub n_frames: u64,
+    /// Which markers are in it.
+    pub replaced: Vec<Replaced>,
+}
+
+/// Writes a session as text, with secrets replaced if there is a redactor: then it is read twice.
 ///
 /// # Errors
 ///
@@ -109,25 +122,64 @@ pub fn export(
     store: &Store,
     session: &Session,
     options: &ExportOptions,
+    mut redactor: Option<&mut Redactor>,
     out: &mut impl Write,
     name: &Path,
-) -> Result<u64, StoreError> {
+) -> Result<Exported, StoreError> {
     let failed = |source| StoreError::Io { path: name.into(), source };
+    let fixture = || (options.profile == Profile::Fixture).then(|| Fixture::new(options.stderr));
+    let is_first_hand = session.start.recorded_by != FIXTURE;
+    let prepared = |mut entry: Entry, fixture: &mut Option<Fixture>, redactor: &mut Option<&mut Redactor>| {
+        if let Some(fixture) = fixture {
+            entry = fixture.take(entry)?;
+            if is_first_hand {
+                redact::with_literal(&mut entry);
+            }
+        }
+        if let Some(redactor) = redactor {
+            redact::redacted(&mut entry, redactor);
+        }
+        Some(entry)
+    };
+    let mut header = header(session, options);
+    let mut n_entries = u64::MAX;
+    let mut replaced = Vec::new();
+    if redactor.is_some() {
+        let mut fixture = fixture();
+        if let Some(redactor) = &mut redactor {
+            redact::redacted(&mut header.clone(), redactor);
+        }
+        n_entries = 0;
+        each_entry(store, session, options, &mut |entry| {
+            n_entries += 1;
+            prepared(entry, &mut fixture, &mut redactor);
+            Ok(())
+        })?;
+        if let Some(redactor) = &mut redactor {
+            replaced = redactor.settle();
+            redact::redacted(&mut header, redactor);
+        }
+        redact::with_markers(&mut header, &replaced);
+    }
     let mut writer = RecordWriter::new(out, options.fold_columns);
-    writer.write(&header(session, options)).map_err(failed)?;
-    let mut fixture = (options.profile == Profile::Fixture).then(|| Fixture::new(options.stderr));
+    writer.write(&header).map_err(failed)?;
+    let mut fixture = fixture();
     let n_frames = each_entry(store, session, options, &mut |entry| {
-        let entry = match &mut fixture {
-            Some(fixture) => fixture.take(entry),
-            None => Some(entry),
+        // Of a session that goes on, no more than was looked at.
+        let Some(left) = n_entries.checked_sub(1) else {
+            return Ok(());
         };
-        entry.map_or(Ok(()), |entry| writer.write(&entry)).map_err(failed)
+        n_entries = left;
+        match prepared(entry, &mut fixture, &mut redactor) {
+            Some(entry) => writer.write(&entry).map_err(failed),
+            None => Ok(()),
+        }
     })?;
     if let Some(fixture) = fixture {
         writer.write(&fixture.footer()).map_err(failed)?;
     }
     writer.flush().map_err(failed)?;
-    Ok(n_frames)
+    Ok(Exported { n_frames, replaced })
 }
 
 type Sink<'a> = &'a mut dyn FnMut(Entry) -> Result<(), StoreError>;

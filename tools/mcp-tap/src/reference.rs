@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use tap_session::At;
-use tap_store::{Imported, Session, Store, StoreError, import};
+use tap_store::{Imported, Profile, Session, Store, StoreError, import};
 
 use crate::arguments::{Global, Which};
 use crate::failure::Failure;
@@ -200,7 +200,7 @@ impl<'a> Finder<'a> {
         let text;
         let mut file = None;
         let mut first = 1;
-        let mut rules = None;
+        let (mut rules, mut profile) = (None, Profile::Lossless);
         let (meant, conversation) = reference.meant();
         let database = match meant {
             // A server may be called like a file.
@@ -211,7 +211,8 @@ impl<'a> Finder<'a> {
             Place::File(path) => {
                 let (store, imported) = read_text(path)?;
                 text = Database::new(path.clone(), store)?;
-                (file, first, rules) = (Some(path.clone()), imported.first, imported.rules);
+                (file, first) = (Some(path.clone()), imported.first);
+                (rules, profile) = (imported.rules, imported.profile);
                 &text
             }
             Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
@@ -221,7 +222,7 @@ impl<'a> Finder<'a> {
         };
         let (session, part) = (session.clone(), reference.part);
         let (store, reference) = (database.store.clone(), short.clone());
-        let found = Found { store, session, reference, part, conversation: None, file, first, rules };
+        let found = Found { store, session, reference, part, conversation: None, file, first, rules, profile };
         match conversation {
             Some(number) => found.only(self.global, number),
             None => Ok(found),
@@ -323,7 +324,7 @@ pub(crate) fn sessions<'a>(
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
             let store = store.clone();
-            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1, rules: None })
+            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1, rules: None, profile: Profile::Lossless })
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {

@@ -65,6 +65,10 @@ impl Fixture {
         if let Some(number) = entry.get("http").and_then(|number| number.parse().ok()) {
             entry = self.exchange(number, entry)?;
         }
+        if entry.get("http_end") == Some("\"open\"") {
+            // Nothing happened then.
+            entry.at_ns = self.newest_at_ns;
+        }
         let gap_us = entry.at_ns.saturating_sub(self.newest_at_ns) / 1_000;
         self.newest_at_ns = self.newest_at_ns.max(entry.at_ns);
         self.gaps_us.push(rounded(gap_us));

@@ -167,7 +167,7 @@ pub fn import(
 }
 
 /// What a header says.
-struct Opened {
+pub(super) struct Opened {
     start: SessionStart,
     has_uuid: bool,
     first: u64,
@@ -176,7 +176,7 @@ struct Opened {
 }
 
 /// Reads the header.
-fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Result<Opened, StoreError> {
+pub(super) fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Result<Opened, StoreError> {
     if !records.advance()? {
         return Err(
             records.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}")

@@ -173,6 +173,11 @@ impl<'a, R: BufRead> Records<'a, R> {
         self.wrong_at(self.begins, problem)
     }
 
+    /// The line on which the newest record begins, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.begins
+    }
+
     /// That the newest record is no JSON, or not what it should be: on the line where that was seen.
     pub(super) fn not_json(&self, what: &str, error: &serde_json::Error) -> StoreError {
         let told = error.to_string();

@@ -12,14 +12,14 @@ fn exported(store: &Store, id: SessionId) -> String {
     let sessions = store.sessions().unwrap();
     let session = sessions.iter().find(|session| session.id == id).unwrap();
     let mut out = Vec::new();
-    export(store, session, &ExportOptions::default(), &mut out, Path::new("out")).unwrap();
+    export(store, session, &ExportOptions::default(), None, &mut out, Path::new("out")).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 /// The newest session as text.
 fn exported_as(store: &Store, options: &ExportOptions) -> String {
     let mut out = Vec::new();
-    export(store, &store.sessions().unwrap()[0], options, &mut out, Path::new("out")).unwrap();
+    export(store, &store.sessions().unwrap()[0], options, None, &mut out, Path::new("out")).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -137,7 +137,7 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     let (store, id) = stored(&segments("-> 1\n<- 2\n!! 3\n-> 4"), None);
     let session = store.sessions().unwrap().remove(0);
     let mut out = Vec::new();
-    assert_eq!(export(&store, &session, &part_of(2..=3, 1), &mut out, Path::new("out")).unwrap(), 2);
+    assert_eq!(export(&store, &session, &part_of(2..=3, 1), None, &mut out, Path::new("out")).unwrap().n_frames, 2);
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().skip(1).count(), 2, "{text}");
     assert_eq!(session.id, id);
@@ -146,7 +146,7 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     assert_eq!(done.first, 2);
     for (range, first) in [(0..=u64::MAX, 2), (1..=1, 2), (2..=9, 3)] {
         let mut out = Vec::new();
-        export(&part, &part.sessions().unwrap()[0], &part_of(range.clone(), done.first), &mut out, Path::new("out")).unwrap();
+        export(&part, &part.sessions().unwrap()[0], &part_of(range.clone(), done.first), None, &mut out, Path::new("out")).unwrap();
         assert_eq!(imported(&out).unwrap().1.first, first, "{range:?}");
     }
     assert!(!exported(&store, id).contains(r#""first""#));
@@ -421,7 +421,7 @@ fn a_part_of_a_recording_over_http_keeps_what_its_frames_need() {
         (50..=60, ""),
     ] {
         let mut out = Vec::new();
-        let n_frames = export(&store, &session, &part_of(range.clone(), 1), &mut out, Path::new("out")).unwrap();
+        let Exported { n_frames, .. } = export(&store, &session, &part_of(range.clone(), 1), None, &mut out, Path::new("out")).unwrap();
         assert_eq!(n_frames, range.clone().filter(|seq| *seq <= 9).count() as u64);
         let (part, done) = imported(&out).unwrap();
         part.catch_up(done.session, |_| {}).unwrap();
@@ -452,7 +452,7 @@ fn what_is_exported_while_it_runs_is_not_taken_for_the_recording_of_a_tap_that_w
     let store = Store::open(&path).unwrap();
     let exported = |store: &Store| {
         let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
-        export(store, &session, &ExportOptions::default(), &mut out, Path::new("out")).unwrap();
+        export(store, &session, &ExportOptions::default(), None, &mut out, Path::new("out")).unwrap();
         (session, out)
     };
     let (session, text) = exported(&store);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use tap_session::{At, HttpSessionNumber};
-use tap_store::{EndReason, Session, Store, Transport};
+use tap_store::{EndReason, Profile, Session, Store, Transport};
 
 use super::{Part, place};
 use crate::arguments::Global;
@@ -30,6 +30,8 @@ pub(crate) struct Found {
     pub(crate) first: u64,
     /// What the file says of how it is matched and compared, JSON.
     pub(crate) rules: Option<String>,
+    /// How much of its session the file holds.
+    pub(crate) profile: Profile,
 }
 
 impl Found {
@@ -102,6 +104,11 @@ impl Found {
             Some(EndReason::NotStarted(why)) if !why.is_empty() => format!("{end}: {why}"),
             _ => end,
         }
+    }
+
+    /// Whether it was read from a fixture.
+    pub(crate) fn is_fixture(&self) -> bool {
+        self.file.is_some() && self.profile == Profile::Fixture
     }
 
     /// Looks again at what its frames came to.

@@ -47,7 +47,9 @@ proptest! {
         let text = fixture_of(&store);
         let (again, session) = imported(&text).unwrap();
         again.catch_up(session.session, |_| {}).unwrap();
-        prop_assert_eq!(fixture_of(&again), text.as_str());
+        // Of exchanges that are damaged, who talked may be told otherwise.
+        let records = |text: &str| text.split_once("\n{").map(|(_, records)| records.to_owned());
+        prop_assert_eq!(records(&fixture_of(&again)), records(&text));
     }
 }
 
@@ -155,4 +157,105 @@ fn a_header_keeps_its_rules() {
     assert_eq!(done.rules.as_deref(), Some(r#"{"ignore":["arg.x"],"n":1e3}"#));
     let options = ExportOptions { profile: Profile::Fixture, rules: done.rules, ..ExportOptions::default() };
     assert!(exported_as(&store, &options).contains(r#""rules":{"ignore":["arg.x"],"n":1e3}"#));
+}
+
+/// The newest session as a fixture without secrets.
+fn redacted_fixture(store: &Store) -> (String, Vec<Replaced>) {
+    let options =
+        ExportOptions { profile: Profile::Fixture, stderr: true, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
+    let mut redactor = Redactor::new(Vec::new(), vec!["/root".into()]);
+    let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
+    let exported = export(store, &session, &options, Some(&mut redactor), &mut out, Path::new("out")).unwrap();
+    (String::from_utf8(out).unwrap(), exported.replaced)
+}
+
+const SECRETS: &str = r#"
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"hunter2","n":1e3,"path":"/home/me/x"}}}
+!! DB_PASSWORD=hunter2 in /home/me
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"token\":\"abc\",\"user\":\"me\"}"}]}}
+<- «any»
+"#;
+
+#[test]
+fn a_fixture_has_markers_for_secrets_and_says_which() {
+    let (store, _) = stored(&segments(SECRETS), None);
+    let expected = r#"{"mcp-tap":"recording/1","profile":"fixture","server":"a","command":["server","--flag"],
+ "transport":"stdio","redacted":{"«home»":2,"«secret 1»":2,"«secret 2»":1}}
+{"to":"server","msg":{
+ "jsonrpc":"2.0",
+ "id":1,
+ "method":"tools/call",
+ "params":{"name":"a","arguments":{"password":"«secret 1»","n":1e3,"path":"«home»/x"}}
+}}
+{"stderr":"DB_PASSWORD=«secret 1» in «home»"}
+{"to":"client","msg":{
+ "jsonrpc":"2.0",
+ "id":1,
+ "result":{"content":[{"type":"text","text":"{\"token\":\"«secret 2»\",\"user\":\"me\"}"}]}
+}}
+{"to":"client","raw":"«any»","literal":true}
+{"gaps_us":[1000,1000,1000,1000]}
+"#;
+    let (text, replaced) = redacted_fixture(&store);
+    let mut lines: Vec<&str> = text.lines().collect();
+    let expected: Vec<&str> = expected.lines().collect();
+    assert!(lines[1].contains("\"«secret 1»\":2") && lines[1].contains("\"«home»\":2"), "{}", lines[1]);
+    lines[1] = expected[1];
+    assert_eq!(lines, expected);
+    assert_eq!(replaced.iter().map(|replaced| replaced.count).sum::<u64>(), 5);
+}
+
+fn rewritten(text: &str, fold_columns: usize, redactor: Option<&mut Redactor>) -> (String, Rewritten) {
+    let mut out = Vec::new();
+    let done = rewrite(Cursor::new(text), Path::new("a.mcprec"), fold_columns, redactor, &mut out).unwrap();
+    (String::from_utf8(out).unwrap(), done)
+}
+
+#[test]
+fn what_is_written_anew_keeps_all_that_it_says() {
+    let text = r#"{"mcp-tap":"recording/1","profile":"fixture","later":{"a":1e400,"a":2},"rules":{"ignore":["arg.x"]}}
+{"note":"the interesting part","to":"someone"}
+{"to":"server","literal":true,"hue":"blue","msg":{"id":1,"method":"a","params":{"t":"«any»"}}}
+{"to":"client","msg":{"a": "b", "token": "x"}}
+{"weather":"rain"}
+{"gaps_us":[0,5]}
+"#;
+    let (same, done) = rewritten(text, 0, None);
+    assert_eq!(same, text);
+    assert_eq!((done.n_records, done.unknown.iter().map(String::as_str).collect::<Vec<_>>()), (5, vec!["hue", "later", "weather"]));
+    let (folded, _) = rewritten(text, 30, None);
+    assert!(folded.lines().count() > 12, "{folded}");
+    assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text.replace("\"msg\":{\"a\"", "\"msg\":{\"a\""));
+    let (clean, _) = rewritten(text, 0, Some(&mut Redactor::default()));
+    assert_eq!(
+        clean,
+        text.replace("\"x\"}}", "\"«secret 1»\"}}").replace("[\"arg.x\"]}", "[\"arg.x\"]},\"redacted\":{\"«secret 1»\":1}")
+    );
+    assert_eq!(rewritten(&clean, 0, Some(&mut Redactor::default())).0, clean);
+}
+
+#[test]
+fn secrets_are_found_with_their_lines_and_a_fixture_has_none() {
+    let (store, _) = stored(&segments(SECRETS), None);
+    let lossless = exported_as(&store, &ExportOptions { fold_columns: 40, ..ExportOptions::default() });
+    let found = |text: &str| {
+        let mut found = Vec::new();
+        let mut redactor = Redactor::default();
+        find_secrets(Cursor::new(text), Path::new("a"), &mut redactor, &mut |line, finding| {
+            let written = text.lines().nth(line as usize - 1).unwrap();
+            found.push(format!("{} in {}", finding.path, written.trim()));
+        })
+        .unwrap();
+        found
+    };
+    let expected = [
+        r#"folder in "folder":"/home/x","#,
+        r#"params.arguments.password in "password":"hunter2","#,
+        r#"params.arguments.path in "path":"/home/me/x""#,
+        r#"stderr in {"stderr":"DB_PASSWORD=hunter2 in /home/me","#,
+        r#"stderr in {"stderr":"DB_PASSWORD=hunter2 in /home/me","#,
+        r#"result.content[0].text.token in "text":"{\"token\":\"abc\",\"user\":\"me\"}""#,
+    ];
+    assert_eq!(found(&lossless), expected);
+    assert_eq!(found(&redacted_fixture(&store).0), [""; 0]);
 }
