@@ -234,6 +234,9 @@ impl<'a> ToText<'a> {
         held: &mut Held,
         out: &mut Vec<Entry>,
     ) {
+        if part == HttpPart::Connected {
+            return;
+        }
         let is_body = matches!(part, HttpPart::RequestBody | HttpPart::ResponseBody);
         if !is_body {
             self.finish_decoder(number, held, out);

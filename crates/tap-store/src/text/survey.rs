@@ -62,7 +62,8 @@ impl Survey {
             if let Some(exchange) = look.http {
                 let span = this.exchanges.entry(exchange).or_default();
                 let part = look.part.as_deref();
-                if look.request.is_some() || look.to.as_deref() == Some("server") || part == Some("request") {
+                let is_torn = part == Some("request") && span.request.is_none();
+                if look.request.is_some() || look.to.as_deref() == Some("server") || is_torn {
                     span.request = Some(number);
                 }
                 span.says_request_end |= look.request_end.is_some() || part == Some("request_end");

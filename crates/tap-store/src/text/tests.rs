@@ -46,6 +46,10 @@ fn any_end() -> impl Strategy<Value = Option<SessionEnd>> {
 
 #[path = "tests/fixture.rs"]
 mod fixtures;
+#[path = "tests/captures.rs"]
+mod captures;
+#[path = "tests/schema.rs"]
+mod schema;
 #[path = "tests/folding.rs"]
 mod folding;
 
