@@ -11,8 +11,18 @@ pub enum Scope {
     Moving,
     /// In the list of sessions.
     Sessions,
-    /// In a session, whichever view.
+    /// In a session, in any view that has its messages.
     Session,
+    /// Where it is seen who said what to whom.
+    Sequence,
+    /// Among statistics.
+    Stats,
+    /// Among what the server offers.
+    Tools,
+    /// Where two sessions are compared.
+    Compare,
+    /// Where all sessions are searched.
+    Search,
     /// In a message.
     Detail,
 }
@@ -30,8 +40,12 @@ pub enum Action {
     Redraw,
     ViewSessions,
     ViewTimeline,
+    ViewSequence,
     ViewState,
+    ViewStats,
     ViewFindings,
+    ViewTools,
+    ViewSearch,
     NextPane,
     Zoom,
     Wider,
@@ -103,8 +117,12 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Everywhere, &["ctrl-l"], Action::Redraw, "redraw", "draw everything anew"),
     bind(Scope::Everywhere, &["1"], Action::ViewSessions, "sessions", "the sessions"),
     bind(Scope::Everywhere, &["2"], Action::ViewTimeline, "timeline", "the messages of the session"),
+    bind(Scope::Everywhere, &["3"], Action::ViewSequence, "sequence", "who said what to whom, and what ran at once"),
     bind(Scope::Everywhere, &["4"], Action::ViewState, "state", "what was true at the cursor"),
+    bind(Scope::Everywhere, &["5"], Action::ViewStats, "stats", "how often, how quick, how large"),
     bind(Scope::Everywhere, &["6"], Action::ViewFindings, "findings", "which rules were broken"),
+    bind(Scope::Everywhere, &["8"], Action::ViewTools, "tools", "what the server offers"),
+    bind(Scope::Everywhere, &["S"], Action::ViewSearch, "search", "search all sessions"),
     bind(Scope::Everywhere, &["tab", "backtab"], Action::NextPane, "next-pane", "to the other pane"),
     bind(Scope::Everywhere, &["z"], Action::Zoom, "zoom", "this pane alone, or both"),
     bind(Scope::Everywhere, &["ctrl-right", "+"], Action::Wider, "wider", "the list wider"),

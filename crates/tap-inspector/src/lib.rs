@@ -15,6 +15,7 @@
 //! Start reading at [`Inspector`] (`model.rs`), then `update.rs` and `view.rs`; `keymap.rs` is the one table of keys, from which
 //! the help is made too.
 
+mod compare;
 mod data;
 mod detail;
 mod effect;
@@ -23,14 +24,19 @@ mod keymap;
 mod list;
 mod model;
 mod prompt;
+mod search;
+mod sequence;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod text;
 mod theme;
+mod tools;
 mod tree;
 mod update;
 mod view;
 
+pub use compare::Compared;
 pub use data::{
     Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
 };
@@ -38,4 +44,7 @@ pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket}
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
+pub use search::Hits;
+pub use stats::StatsAnswer;
 pub use theme::Theme;
+pub use tools::ToolsAnswer;

@@ -7,12 +7,17 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
+use crate::compare::Compare;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
 use crate::prompt::Prompt;
+use crate::search::Search;
+use crate::sequence::Sequence;
+use crate::stats::Stats;
 use crate::theme::Theme;
+use crate::tools::Tools;
 use crate::tree::Tree;
 
 /// What is looked at.
@@ -22,10 +27,20 @@ pub enum View {
     Sessions,
     /// The messages of one.
     Timeline,
+    /// Who said what to whom, and what ran at the same time.
+    Sequence,
     /// What was true at the cursor.
     State,
+    /// How often, how quick, how large, a line a tool.
+    Stats,
     /// Which rules were broken.
     Findings,
+    /// What the server offers.
+    Tools,
+    /// Two sessions beside each other.
+    Compare,
+    /// What was found in all sessions.
+    Search,
 }
 
 /// The inspector.
@@ -43,6 +58,8 @@ pub struct Inspector {
     /// The session to be opened once it is known.
     pub(crate) opens: Option<SessionKey>,
     pub(crate) open: Option<Open>,
+    pub(crate) compare: Compare,
+    pub(crate) search: Search,
     pub(crate) overlay: Option<Overlay>,
     /// A word about what was done or failed, until when it is shown, and whether it is bad.
     pub(crate) note: Option<Note>,
@@ -128,6 +145,9 @@ pub(crate) struct Open {
     pub(crate) state_asked: Option<Asked<u64>>,
     pub(crate) state_scroll: usize,
     pub(crate) findings: Findings,
+    pub(crate) sequence: Sequence,
+    pub(crate) stats: Stats,
+    pub(crate) tools: Tools,
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
@@ -230,6 +250,8 @@ impl Inspector {
             sessions: Sessions::default(),
             opens: None,
             open: None,
+            compare: Compare::default(),
+            search: Search::default(),
             overlay: None,
             note: None,
             history: Vec::new(),
@@ -260,6 +282,11 @@ impl Inspector {
     pub(crate) fn scopes(&self) -> &'static [Scope] {
         match (self.view, self.open.as_ref().map(|open| open.pane)) {
             (View::Sessions, _) => &[Scope::Sessions, Scope::Moving, Scope::Everywhere],
+            (View::Compare, _) => &[Scope::Compare, Scope::Moving, Scope::Everywhere],
+            (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
+            (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
+            (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
         }

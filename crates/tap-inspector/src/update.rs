@@ -56,6 +56,9 @@ impl Inspector {
             Input::Done(what) => self.say(what, false),
         }
         self.fetch(&mut effects);
+        self.fetch_stats(&mut effects);
+        self.fetch_tools(&mut effects);
+        self.fetch_compare(&mut effects);
         self.fit();
         effects
     }
@@ -106,6 +109,10 @@ impl Inspector {
                 }
             }
             Answer::Sessions(..) => {}
+            Answer::Stats(stats) => self.take_stats(ticket, *stats),
+            Answer::Tools(tools) => self.take_tools(ticket, *tools),
+            Answer::Compared(compared) => self.take_compared(ticket, *compared),
+            Answer::Hits(hits) => self.take_hits(ticket, *hits),
             other => self.session_answer(ticket, other, effects),
         }
     }
@@ -146,7 +153,13 @@ impl Inspector {
                 }
             }
             View::Timeline => self.press_in_session(mouse.column, row),
-            View::State | View::Findings => {}
+            View::State
+            | View::Findings
+            | View::Sequence
+            | View::Stats
+            | View::Tools
+            | View::Compare
+            | View::Search => {}
         }
     }
 
@@ -175,7 +188,13 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             Action::Reload => self.ask_sessions(effects),
-            Action::ViewTimeline | Action::ViewState | Action::ViewFindings => self.look_at(action, effects),
+            Action::ViewTimeline
+            | Action::ViewSequence
+            | Action::ViewState
+            | Action::ViewStats
+            | Action::ViewFindings
+            | Action::ViewTools => self.look_at(action, effects),
+            Action::ViewSearch => self.view = View::Search,
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
@@ -186,6 +205,10 @@ impl Inspector {
                 self.keep_session_in_sight();
             }
             Action::Open if self.view == View::Sessions => self.open_chosen(effects),
+            other if self.view == View::Compare => self.act_in_compare(other, effects),
+            other if self.view == View::Search => self.act_in_search(other, effects),
+            other if self.view == View::Stats => self.act_in_stats(other, effects),
+            other if self.view == View::Tools => self.act_in_tools(other, effects),
             other => self.act_in_session(other, effects),
         }
     }
@@ -193,7 +216,8 @@ impl Inspector {
     fn back(&mut self, effects: &mut Vec<Effect>) {
         match (self.view, &mut self.open) {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
-            (View::Sessions, _) | (_, None) => effects.push(Effect::Quit),
+            (View::Sessions, _) => effects.push(Effect::Quit),
+            (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
             (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
@@ -204,7 +228,9 @@ impl Inspector {
                 self.view = View::Sessions;
                 self.ask_sessions(effects);
             }
-            (View::State | View::Findings, Some(_)) => self.view = View::Timeline,
+            (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
+                self.view = View::Timeline;
+            }
         }
     }
 

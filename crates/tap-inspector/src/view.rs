@@ -1,9 +1,14 @@
 //! View: the model, drawn. Changes nothing.
 
+mod compare;
 mod detail;
 mod overlay;
+mod search;
+mod sequence;
 mod sessions;
+mod stats;
 mod timeline;
+mod tools;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -49,7 +54,12 @@ impl Inspector {
         .areas(area);
         self.draw_head(frame, head);
         match (self.view, &self.open) {
+            (View::Compare, _) => self.draw_compare(frame, body),
+            (View::Search, _) => self.draw_search(frame, body),
             (View::Sessions, _) | (_, None) => self.draw_sessions(frame, body),
+            (View::Sequence, Some(open)) => self.draw_sequence(frame, body, open),
+            (View::Stats, Some(open)) => self.draw_stats(frame, body, open),
+            (View::Tools, Some(open)) => self.draw_tools(frame, body, open),
             (View::Timeline, Some(open)) => self.draw_timeline(frame, body, open),
             (View::State, Some(open)) => self.draw_state(frame, body, open),
             (View::Findings, Some(open)) => self.draw_findings(frame, body, open),
@@ -65,8 +75,11 @@ impl Inspector {
         let views = [
             (View::Sessions, "1 Sessions"),
             (View::Timeline, "2 Timeline"),
+            (View::Sequence, "3 Sequence"),
             (View::State, "4 State"),
+            (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
+            (View::Tools, "8 Tools"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -115,7 +128,13 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State | View::Findings => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::State
+            | View::Findings
+            | View::Sequence
+            | View::Stats
+            | View::Tools
+            | View::Compare
+            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

@@ -22,10 +22,17 @@ impl Inspector {
             self.keep_session_in_sight();
             return;
         }
+        match self.view {
+            View::Compare => return self.compare.move_by(rows),
+            View::Search => return self.search.move_by(rows),
+            _ => {}
+        }
         let Some(open) = &mut self.open else {
             return;
         };
         match (self.view, open.pane, &mut open.detail) {
+            (View::Stats, ..) => open.stats.move_by(rows),
+            (View::Tools, ..) => open.tools.move_by(rows),
             (View::State, ..) => {
                 let last = open.state.as_ref().map_or(0, |state| state.facts.len().saturating_sub(1));
                 open.state_scroll = open.state_scroll.saturating_add_signed(rows).min(last);

@@ -8,6 +8,9 @@ use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::sequence::Sequence;
+use crate::stats::Stats;
+use crate::tools::Tools;
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -52,6 +55,9 @@ impl Inspector {
             state_asked: None,
             state_scroll: 0,
             findings,
+            sequence: Sequence::default(),
+            stats: Stats::default(),
+            tools: Tools::default(),
             jumps: Vec::new(),
             jumps_back: 0,
             marks: BTreeSet::new(),
@@ -203,7 +209,11 @@ impl Inspector {
             | Answer::Message(_)
             | Answer::State(_)
             | Answer::Findings(..)
-            | Answer::Grown(..) => {}
+            | Answer::Grown(..)
+            | Answer::Stats(_)
+            | Answer::Tools(_)
+            | Answer::Compared(_)
+            | Answer::Hits(_) => {}
         }
     }
 
@@ -249,7 +259,10 @@ impl Inspector {
         }
         if self.open.is_some() {
             self.view = match action {
+                Action::ViewSequence => View::Sequence,
                 Action::ViewState => View::State,
+                Action::ViewStats => View::Stats,
+                Action::ViewTools => View::Tools,
                 Action::ViewFindings => View::Findings,
                 _ => View::Timeline,
             };

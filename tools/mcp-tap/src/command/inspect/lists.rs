@@ -90,7 +90,12 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
-            Query::State(..) | Query::Findings(_) => Ok(()),
+            Query::State(..)
+            | Query::Findings(_)
+            | Query::Stats(..)
+            | Query::Tools(..)
+            | Query::Compare(..)
+            | Query::Search(_) => Ok(()),
         };
         if let Err(error) = done {
             answers.fail(Some(ticket), error.to_string());

@@ -15,6 +15,7 @@ use tap_inspector::{Answer, Effect, Input, Inspector, Key, Query, SessionKey, Th
 
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
+use super::figures::Figures;
 use super::lists::Lists;
 use crate::reference::read_text;
 
@@ -35,6 +36,7 @@ struct Bench<'a> {
     inspector: Inspector,
     lists: Lists<'a>,
     depth: Depth<'a>,
+    figures: Figures<'a>,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -51,6 +53,9 @@ impl Bench<'_> {
                         while self.depth.is_busy() {
                             self.depth.step();
                         }
+                    }
+                    Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
+                        self.figures.answer(ticket, query);
                     }
                     _ => self.lists.answer(ticket, query),
                 },
@@ -109,6 +114,7 @@ fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut
         inspector: Inspector::new(Theme::plain(), size, 0),
         lists: Lists::new(&opened, &answers),
         depth: Depth::new(&opened, &answers),
+        figures: Figures::new(&opened, &answers),
         inputs: &inputs,
         done: Vec::new(),
         size,
