@@ -199,6 +199,10 @@ impl World {
                 };
                 Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
             }
+            Query::Stats(..) => Answer::Stats(Box::new(StatsAnswer::default())),
+            Query::Tools(..) => Answer::Tools(Box::new(ToolsAnswer::default())),
+            Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
+            Query::Search(_) => Answer::Hits(Box::new(Hits::default())),
             Query::Watch(_) => return None,
         })
     }
