@@ -60,7 +60,9 @@ fn main() -> ExitCode {
             .map(|()| 0)
             .map_err(Failure::from),
     };
-    exit_code(done)
+    let code = exit_code(done);
+    recording::finish_saying();
+    code
 }
 
 /// What was done, or why not, as a program is told.
