@@ -15,7 +15,7 @@ use crate::telling::Teller;
 
 /// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
 /// message. After a quiet spell the first one is written at once.
-const GATHER: Duration = Duration::from_millis(20);
+const GATHER: Duration = Duration::from_millis(50);
 
 /// How often a recorder that waits for its database tries again.
 const RETRY: Duration = Duration::from_millis(50);
