@@ -170,18 +170,15 @@ fn placeholder_at(text: &str) -> Option<(&str, &str)> {
     is_known.then_some((name, rest))
 }
 
-/// Whether it is a marker of redaction: a word, and a number if there may be several. `home`, `secret 1`.
+/// Whether it is a marker of redaction: `home`, or words with a number, such as `secret 1`. Other words in such quotes are
+/// text that somebody wrote.
 fn is_marker(name: &str) -> bool {
-    if matches!(name, "any" | "string" | "number" | "uuid" | "time") {
-        return false;
-    }
-    let word = match name.rsplit_once(' ') {
-        Some((word, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => word,
-        _ => name,
+    let Some((word, number)) = name.rsplit_once(' ') else {
+        return name == "home";
     };
-    !word.is_empty()
-        && word.len() <= 40
-        && word.chars().all(|character| character.is_ascii_lowercase() || matches!(character, '-' | '_' | ' '))
+    let is_number = (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    is_number && word.len() <= 40 && word.split(' ').all(is_word)
 }
 
 /// What values are that are others on every run, known by their looks.
