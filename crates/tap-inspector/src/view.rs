@@ -128,13 +128,19 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State | View::Findings | View::Sequence | View::Tools | View::Compare | View::Search => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

@@ -304,6 +304,23 @@ impl Counter {
         self.open.insert(row.at, this);
     }
 
+    /// Of each tool: its name, how many results it gave, and their bytes.
+    pub(crate) fn results(&self) -> Vec<(Arc<str>, u64, u64)> {
+        let mut results: HashMap<Arc<str>, (u64, u64)> = HashMap::new();
+        for (key, group) in self.groups.iter().filter(|(key, _)| &*key.method == "tools/call") {
+            let (n, bytes) = results.entry(key.target.clone()).or_default();
+            *n += group.n_calls;
+            *bytes += group.answer_bytes;
+        }
+        // Called, though there is no result yet.
+        for open in self.open.values().chain(self.waiting_for_input.values()) {
+            if &*open.key.method == "tools/call" {
+                results.entry(open.key.target.clone()).or_default();
+            }
+        }
+        results.into_iter().map(|(name, (n, bytes))| (name, n, bytes)).collect()
+    }
+
     /// What was counted up to now, with what has not ended. `states` is what is true now, and `over` that nothing more will
     /// come.
     pub(crate) fn counted<'s>(

@@ -1,5 +1,7 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod stats;
+
 use std::sync::mpsc::Receiver;
 
 use tap_inspector::{Query, Ticket};
@@ -9,9 +11,9 @@ use super::asked::{Answers, Opened};
 
 /// Who looks at all of it.
 pub(super) struct Figures<'a> {
-    #[expect(dead_code, reason = "for the questions below")]
     opened: &'a Opened,
     answers: &'a Answers,
+    counting: Option<stats::Counting>,
 }
 
 /// Answers until nobody asks any more.
@@ -24,7 +26,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers }
+        Self { opened, answers, counting: None }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -34,7 +36,8 @@ impl<'a> Figures<'a> {
             return;
         }
         let done: Result<(), StoreError> = match query {
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
+            Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -177,6 +177,16 @@ fn which_rules_were_broken() {
 }
 
 #[test]
+fn figures_of_a_session() {
+    assert_snapshot!("stats_small", screen("demo.jsonl", SMALL, "5"));
+    assert_snapshot!("stats_large", screen("demo.jsonl", LARGE, "5 j j j"));
+    assert_snapshot!("stats_by_method", screen("modern.jsonl", SMALL, "5 b o"));
+    assert_snapshot!("stats_in_scope", screen("demo.jsonl", SMALL, "/ 'tool:forecast' enter 5"));
+    assert_snapshot!("stats_tiny", screen("demo.jsonl", (40, 10), "5"));
+    assert_snapshot!("stats_calls", screen("demo.jsonl", SMALL, "5 j j j enter"));
+}
+
+#[test]
 fn help_palette_and_prompts() {
     assert_snapshot!("help", screen("demo.jsonl", SMALL, "?"));
     assert_snapshot!("palette", screen("demo.jsonl", SMALL, ": 'prob'"));
@@ -189,7 +199,7 @@ fn help_palette_and_prompts() {
 #[test]
 fn screens_of_any_size_are_drawn() {
     for size in [(10, 3), (20, 6), (40, 10), (60, 12), (100, 30), (200, 60)] {
-        for keys in ["", "enter", "v G enter", "4", "6", "?", ": 'a'", "/ 'is:'", "z", "1"] {
+        for keys in ["", "enter", "v G enter", "4", "5", "6", "8", "?", ": 'a'", "/ 'is:'", "z", "1"] {
             screen("demo.jsonl", size, keys);
         }
     }
