@@ -154,6 +154,7 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Stats, &["b"], Action::GroupBy, "group-by", "a line a tool, a method, over HTTP a session of MCP"),
     bind(Scope::Stats, &["o"], Action::SortBy, "sort-by", "in another order"),
     bind(Scope::Stats, &["x"], Action::ExportFigures, "export-figures", "write the figures to a CSV file"),
+    bind(Scope::Tools, &["y"], Action::CopyMessage, "copy-definition", "copy the definition as it was"),
     bind(Scope::Detail, &["p"], Action::Form, "form", "pretty, raw, hex; over HTTP the head of its exchange"),
     bind(Scope::Detail, &["J"], Action::OpenStrings, "open-strings", "open up JSON inside strings, or not"),
     bind(Scope::Session, &["y"], Action::CopyMessage, "copy", "copy the message as it was"),

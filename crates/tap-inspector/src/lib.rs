@@ -47,4 +47,4 @@ pub use model::{Inspector, View};
 pub use search::Hits;
 pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
-pub use tools::ToolsAnswer;
+pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

@@ -102,6 +102,7 @@ impl Inspector {
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -138,7 +139,10 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State | View::Findings | View::Sequence | View::Tools | View::Compare | View::Search => {
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::State | View::Findings | View::Sequence | View::Compare | View::Search => {
                 &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
             }
         };

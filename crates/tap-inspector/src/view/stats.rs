@@ -30,7 +30,7 @@ const COLUMNS: [(&str, usize); 9] =
     [("CALLS", 7), ("ERR%", 5), ("P50", 7), ("P95", 7), ("P99", 7), ("MAX", 7), ("IN", 6), ("OUT", 6), ("≈TOKENS", 8)];
 
 /// In which order columns go when there is no room.
-const LEAVES: [usize; 8] = [6, 4, 8, 7, 2, 5, 1, 3];
+const LEAVES: [usize; 8] = [6, 4, 7, 5, 2, 8, 1, 3];
 
 /// Where what is.
 pub(crate) struct StatsLayout {
@@ -425,7 +425,7 @@ mod tests {
             assert!(used < width, "{width}");
         }
         assert_eq!(columns(80).len(), COLUMNS.len());
-        assert_eq!(columns(50), [0, 1, 3, 5, 7]);
+        assert_eq!(columns(50), [0, 1, 2, 3, 8]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod differences;
 mod stats;
+mod tools;
 
 use std::sync::mpsc::Receiver;
 
@@ -14,6 +16,7 @@ pub(super) struct Figures<'a> {
     opened: &'a Opened,
     answers: &'a Answers,
     counting: Option<stats::Counting>,
+    offered: tools::Kept,
 }
 
 /// Answers until nobody asks any more.
@@ -26,7 +29,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, counting: None }
+        Self { opened, answers, counting: None, offered: tools::Kept::default() }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -37,7 +40,8 @@ impl<'a> Figures<'a> {
         }
         let done: Result<(), StoreError> = match query {
             Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
-            Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
+            Query::Compare(..) | Query::Search(_) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {
