@@ -8,7 +8,7 @@ use tap_session::At;
 use crate::compare::Compared;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
-use crate::stats::StatsAnswer;
+use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
 
 /// Which question an answer belongs to. Later questions have higher numbers.
@@ -66,7 +66,7 @@ pub enum Query {
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
     /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
-    Stats(SessionKey, Option<Arc<Filter>>),
+    Stats(StatsQuery),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
     /// How two sessions differ.

@@ -79,6 +79,9 @@ pub enum Action {
     NextMark,
     Reload,
     ToggleKeys,
+    GroupBy,
+    SortBy,
+    ExportFigures,
 }
 
 /// A row of the table.
@@ -148,6 +151,10 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
     bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
     bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
+    bind(Scope::Stats, &["b"], Action::GroupBy, "group-by", "a line a tool, a method, over HTTP a session of MCP"),
+    bind(Scope::Stats, &["o"], Action::SortBy, "sort-by", "in another order"),
+    bind(Scope::Stats, &["x"], Action::ExportFigures, "export-figures", "write the figures to a CSV file"),
+    bind(Scope::Tools, &["y"], Action::CopyMessage, "copy-definition", "copy the definition as it was"),
     bind(Scope::Detail, &["p"], Action::Form, "form", "pretty, raw, hex; over HTTP the head of its exchange"),
     bind(Scope::Detail, &["J"], Action::OpenStrings, "open-strings", "open up JSON inside strings, or not"),
     bind(Scope::Session, &["y"], Action::CopyMessage, "copy", "copy the message as it was"),

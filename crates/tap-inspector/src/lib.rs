@@ -45,6 +45,6 @@ pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use search::Hits;
-pub use stats::StatsAnswer;
+pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
-pub use tools::ToolsAnswer;
+pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

@@ -229,7 +229,9 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
-                self.view = View::Timeline;
+                if self.view != View::Tools || !self.back_in_tools() {
+                    self.view = View::Timeline;
+                }
             }
         }
     }

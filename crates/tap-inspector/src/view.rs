@@ -102,6 +102,7 @@ impl Inspector {
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -128,13 +129,22 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::State | View::Findings | View::Sequence | View::Compare | View::Search => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

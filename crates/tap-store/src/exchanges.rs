@@ -115,6 +115,35 @@ impl Store {
         Ok(gathered.into())
     }
 
+    /// Reads the next segment of a recording over HTTP, so that it can be read a little at a time, and on from there when it
+    /// has grown: `sink` gets what comes of it, in order. False when there is none yet. Its rows are
+    /// [worked out](Self::catch_up) before.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged, and any error of `sink`, which gets no more then.
+    pub fn read_http_on<E: From<StoreError>>(
+        &self,
+        session: SessionId,
+        reading: &mut HttpReading,
+        mut sink: impl FnMut(Read, &HttpFollower) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let number = reading.next_segment();
+        let Some(segment) = self.segment(session, number)? else {
+            return Ok(false);
+        };
+        self.catch_up(session, |_| {})?;
+        let mut done = Ok(());
+        let fed = reading.feed(&segment, &mut |read, follower| {
+            if done.is_ok() {
+                done = sink(read, follower);
+            }
+        });
+        done?;
+        fed.map_err(|source| StoreError::Damaged { session: session.0, number, source })?;
+        Ok(true)
+    }
+
     /// Reads a recording over HTTP from its first segment on: `sink` gets what comes of it, in order, each with what was
     /// followed up to there, until it says [`ControlFlow::Break`]. What is open at the end ends there, unless the tap is
     /// running. Gives back the reading, which may be further than the last that `sink` was given.

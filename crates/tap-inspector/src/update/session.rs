@@ -30,7 +30,14 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            let questions = [
+                old.findings.ticket,
+                Some(old.watch),
+                old.again,
+                old.rows.pending_ticket(),
+                old.stats.pending(),
+                old.tools.pending(),
+            ];
             effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
@@ -121,6 +128,8 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
+        open.stats.failed(ticket);
+        open.tools.failed(ticket);
         open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {

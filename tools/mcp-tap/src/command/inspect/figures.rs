@@ -1,5 +1,9 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod differences;
+mod stats;
+mod tools;
+
 use std::sync::mpsc::Receiver;
 
 use tap_inspector::{Query, Ticket};
@@ -9,9 +13,10 @@ use super::asked::{Answers, Opened};
 
 /// Who looks at all of it.
 pub(super) struct Figures<'a> {
-    #[expect(dead_code, reason = "for the questions below")]
     opened: &'a Opened,
     answers: &'a Answers,
+    counting: Option<stats::Counting>,
+    offered: tools::Kept,
 }
 
 /// Answers until nobody asks any more.
@@ -24,7 +29,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers }
+        Self { opened, answers, counting: None, offered: tools::Kept::default() }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -34,7 +39,9 @@ impl<'a> Figures<'a> {
             return;
         }
         let done: Result<(), StoreError> = match query {
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
+            Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
+            Query::Compare(..) | Query::Search(_) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {
