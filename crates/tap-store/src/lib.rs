@@ -10,6 +10,7 @@
 mod derive;
 mod error;
 mod exchanges;
+mod fetched;
 mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
@@ -17,6 +18,7 @@ mod http_traffic;
 mod reader;
 mod recorder;
 mod schema;
+mod search;
 mod spill;
 mod stored;
 mod text;
@@ -28,5 +30,6 @@ pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
+pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
 pub use text::{Imported, export, import};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};
