@@ -121,7 +121,10 @@ impl Store {
         let head = columns("message", HEAD_COLUMNS);
         let statement = format!("SELECT {head} FROM message WHERE session = ? AND seq = ? AND member = 0");
         let read = || -> rusqlite::Result<Option<Head>> {
-            connection.prepare_cached(&statement)?.query_row(params![session.0, signed(seq)], |row| head_from(row, 0)).optional()
+            connection
+                .prepare_cached(&statement)?
+                .query_row(params![session.0, signed(seq)], |row| head_from(row, 0))
+                .optional()
         };
         read().map_err(|source| self.sort(source))
     }

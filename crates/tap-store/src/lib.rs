@@ -31,5 +31,5 @@ pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
 pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
-pub use text::{Imported, export, import};
+pub use text::{Chosen, Imported, export, export_chosen, import};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

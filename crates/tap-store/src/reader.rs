@@ -15,8 +15,8 @@ use crate::derive::{Deriver, Step, prepare};
 use crate::error::StoreError;
 use crate::fetched::{Fetched, Newest};
 use crate::schema::{open_for_reading, open_for_writing};
-use crate::spill::adopt;
 use crate::search::Texts;
+use crate::spill::adopt;
 use crate::stored::{LISTED_COLUMNS, columns, listed_from, segment_from, session_from};
 use crate::writer::{
     Liveness, SessionEnd, SessionStart, Transport, insert_segments, insert_session, signed, unsigned, update_end,
@@ -347,8 +347,8 @@ impl Store {
         );
         let read = || -> rusqlite::Result<Vec<Listed>> {
             let mut select = connection.prepare_cached(&statement)?;
-            let found = select
-                .query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], |row| {
+            let found =
+                select.query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], |row| {
                     let answer_length = row.get::<_, Option<i64>>(LISTED_COLUMNS.len())?.map(unsigned);
                     Ok(Listed { answer_length, ..listed_from(row, 0)? })
                 })?;

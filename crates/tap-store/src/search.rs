@@ -255,7 +255,8 @@ impl Store {
         let mut statement = Statement::default();
         let condition = statement.write(&search.condition, tables);
         let (edge, order) = if forward { (">", "ASC") } else { ("<", "DESC") };
-        let of = search.conversation.map_or_else(String::new, |number| format!("AND message.conversation = {}", number.0));
+        let of =
+            search.conversation.map_or_else(String::new, |number| format!("AND message.conversation = {}", number.0));
         // One that reads the table itself is quicker than one that finds each row by an index.
         let (listed, head) = (columns("message", LISTED_COLUMNS), columns("message", HEAD_COLUMNS));
         let (answer, answer_head) = (columns("answer", LISTED_COLUMNS), columns("answer", HEAD_COLUMNS));

@@ -54,7 +54,10 @@ impl<'a> Message<'a> {
     pub(crate) fn answer_of(self) -> Option<Self> {
         let (hit, _) = self.hit?;
         let answer = hit.answer.as_ref()?;
-        Some(Self { hit: Some((hit, true)), ..Self::new(self.store, self.session, answer, self.findings, self.now_unix_ns) })
+        Some(Self {
+            hit: Some((hit, true)),
+            ..Self::new(self.store, self.session, answer, self.findings, self.now_unix_ns)
+        })
     }
 
     /// What cannot be read is as if it were not there: the list that is searched tells of damage.
@@ -193,7 +196,11 @@ impl Subject for Message<'_> {
         let row = &self.listed.row;
         let target_of = |field: Field| {
             let method = row.method.as_deref()?;
-            target_methods(field).iter().any(|known| method.starts_with(known)).then_some(row.target.as_deref())?.and_then(text)
+            target_methods(field)
+                .iter()
+                .any(|known| method.starts_with(known))
+                .then_some(row.target.as_deref())?
+                .and_then(text)
         };
         let identity = &self.session.digest.identity;
         match field {

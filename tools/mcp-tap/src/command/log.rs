@@ -238,7 +238,8 @@ impl<'a> Printer<'a> {
         let range = self.found.part.range();
         let mut from = Sieve::from(*range.start(), true);
         while left > 0 {
-            let Some(Sifted { mut rows, next }) = self.sieve().map(|sieve| sieve.stretch(from, true)).transpose()? else {
+            let Some(Sifted { mut rows, next }) = self.sieve().map(|sieve| sieve.stretch(from, true)).transpose()?
+            else {
                 break;
             };
             rows.retain(|listed| range.contains(&listed.row.at.seq));

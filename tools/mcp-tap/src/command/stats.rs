@@ -1,19 +1,23 @@
 //! `mcp-tap stats`: how many calls, how slow, how large, how many failed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use serde_json::json;
 use tap_exchange::Exchange;
+use tap_filter::Filter;
 use tap_frame::{Frame, HttpEnd};
 use tap_jsonrpc::Node;
 use tap_session::{At, Call, Event, LinkKind, MessageRow, RowKind, Status};
+use tap_store::ListKind;
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Global, GroupBy, Stats};
 use crate::failure::{Failure, NO};
+use crate::filtering::{self, Sieve};
 use crate::following::{Seen, follow};
 use crate::output::{Output, Style};
+use crate::progress::catch_up;
 use crate::reference::{Found, sessions};
 use crate::text::{column, duration, shown, size, wrapped};
 
@@ -59,17 +63,18 @@ struct Open {
 type Groups = HashMap<(String, String), Group>;
 
 pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
+    let filter = filtering::read(&stats.which.filter())?;
     let mut groups = Groups::new();
     let mut hint = None;
     for found in sessions(global, &stats.which)? {
         let found = found?;
-        count(global, &found, stats.by, &mut groups)?;
+        count(global, &found, stats.by, filter.as_ref(), &mut groups)?;
         hint = hint.or(found.hint_when_empty());
     }
     let mut groups: Vec<((String, String), Group)> = groups.into_iter().collect();
     if groups.is_empty() {
         if !global.quiet {
-            let _ = writeln!(std::io::stderr(), "no calls");
+            let _ = writeln!(std::io::stderr(), "no calls{}", if filter.is_some() { " that fit" } else { "" });
             if let Some(hint) = hint {
                 let _ = writeln!(std::io::stderr(), "  {hint}");
             }
@@ -96,8 +101,32 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Counts the calls of a session that began in the part that was asked for, also where they ended behind it.
-fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Result<(), Failure> {
+/// The requests of calls that fit.
+fn fitting(global: &Global, found: &Found, filter: &Filter) -> Result<HashSet<At>, Failure> {
+    let Found { store, session, conversation, .. } = found;
+    catch_up(global, store, session.id, &session.start.name)?;
+    let findings = filtering::findings_for(global, found, filter)?;
+    let mut fitting = HashSet::new();
+    Sieve::new(filter, store, session, *conversation, ListKind::Calls, &findings).all(
+        &found.part.range(),
+        |listed| {
+            fitting.insert(listed.row.at);
+            Ok(())
+        },
+    )?;
+    Ok(fitting)
+}
+
+/// Counts the calls of a session that fit and began in the part that was asked for, also where they ended behind it.
+fn count(
+    global: &Global,
+    found: &Found,
+    by: GroupBy,
+    filter: Option<&Filter>,
+    groups: &mut Groups,
+) -> Result<(), Failure> {
+    let fitting = filter.map(|filter| fitting(global, found, filter)).transpose()?;
+    let fits = |at: At| fitting.as_ref().is_none_or(|fitting| fitting.contains(&at));
     // The request that a call in flight began with, and what is known of it, by its newest request.
     let mut open: HashMap<At, Open> = HashMap::new();
     let mut waiting_for_input: HashMap<At, Open> = HashMap::new();
@@ -114,13 +143,13 @@ fn count(global: &Global, found: &Found, by: GroupBy, groups: &mut Groups) -> Re
                     let earlier = match round {
                         Some(round) => match waiting_for_input.remove(&round.to) {
                             Some(earlier) => Some(earlier),
-                            // It goes on with a call that began before the part.
-                            None if !found.part.contains(round.to) => continue,
+                            // It goes on with a call that began before the part, or does not fit.
+                            None if !found.part.contains(round.to) || !fits(round.to) => continue,
                             None => None,
                         },
                         None => None,
                     };
-                    if earlier.is_none() && !found.part.contains(row.at) {
+                    if earlier.is_none() && !(found.part.contains(row.at) && fits(row.at)) {
                         continue;
                     }
                     let this = earlier.map_or_else(

@@ -91,7 +91,9 @@ fn of_row(question: &Question) -> Option<Condition> {
             Field::Latency => Condition::Has(Column::LatencyNs),
             Field::Exchange => Condition::Has(Column::Exchange),
             Field::Conversation => Condition::Has(Column::Conversation),
-            Field::Status => Condition::Any(vec![Condition::Has(Column::Status), kinds(|kind| kind == RowKind::Request)]),
+            Field::Status => {
+                Condition::Any(vec![Condition::Has(Column::Status), kinds(|kind| kind == RowKind::Request)])
+            }
             _ => return None,
         }),
     }
@@ -126,7 +128,8 @@ fn number(field: Field, ranges: &[(i128, i128)]) -> Option<Condition> {
         }
         Field::Kind => Some(kinds(|kind| has(kind_word(kind)))),
         Field::Status => {
-            let codes = (0..=u8::MAX).filter(|code| Status::from_code(*code).is_some_and(|status| has(status_word(Some(status)))));
+            let codes = (0..=u8::MAX)
+                .filter(|code| Status::from_code(*code).is_some_and(|status| has(status_word(Some(status)))));
             let known = Condition::Number(Column::Status, codes.map(|code| (code.into(), code.into())).collect());
             if !has(status_word(None)) {
                 return Some(known);

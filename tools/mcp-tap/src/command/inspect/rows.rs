@@ -89,7 +89,12 @@ impl Walk<'_> {
         }
         // Each row counts, and no more need be fetched than are wanted.
         let limit = self.query.limit as u64;
-        let listed = self.store.list(self.session.id, self.kind(), if forward { Part::After(from) } else { Part::Before(from) }, limit)?;
+        let listed = self.store.list(
+            self.session.id,
+            self.kind(),
+            if forward { Part::After(from) } else { Part::Before(from) },
+            limit,
+        )?;
         let next = if forward { listed.last() } else { listed.first() };
         let next = next.map(|one| one.row.at).filter(|_| listed.len() as u64 >= limit);
         let rows = if forward { listed } else { listed.into_iter().rev().collect() };
