@@ -18,6 +18,7 @@ mod cases;
 mod commands;
 mod faults;
 mod filters;
+mod fixtures;
 mod http;
 mod http_bridge;
 mod http_commands;

@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn times_are_rounded_to_three_digits_and_stay_so() {
-        for (number, expected) in [(0, 0), (999, 999), (1_000, 1_000), (1_234, 1_230), (1_235, 1_240), (999_999, 1_000_000)]
+        for (number, expected) in
+            [(0, 0), (999, 999), (1_000, 1_000), (1_234, 1_230), (1_235, 1_240), (999_999, 1_000_000)]
         {
             assert_eq!((rounded(number), rounded(expected)), (expected, expected));
         }

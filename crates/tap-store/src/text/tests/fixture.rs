@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn fixture_of(store: &Store) -> String {
-    let options =
-        ExportOptions { profile: Profile::Fixture, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
+    let options = ExportOptions { profile: Profile::Fixture, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
     exported_as(store, &options)
 }
 
@@ -152,7 +151,8 @@ fn over_http_only_what_has_a_meaning_is_kept() {
 
 #[test]
 fn a_header_keeps_its_rules() {
-    let text = "{\"mcp-tap\":\"recording/1\",\"profile\":\"fixture\",\n \"rules\":{\n  \"ignore\":[\"arg.x\"], \"n\":1e3}}\n";
+    let text =
+        "{\"mcp-tap\":\"recording/1\",\"profile\":\"fixture\",\n \"rules\":{\n  \"ignore\":[\"arg.x\"], \"n\":1e3}}\n";
     let (store, done) = imported(text).unwrap();
     assert_eq!(done.rules.as_deref(), Some(r#"{"ignore":["arg.x"],"n":1e3}"#));
     let options = ExportOptions { profile: Profile::Fixture, rules: done.rules, ..ExportOptions::default() };
@@ -161,8 +161,12 @@ fn a_header_keeps_its_rules() {
 
 /// The newest session as a fixture without secrets.
 fn redacted_fixture(store: &Store) -> (String, Vec<Replaced>) {
-    let options =
-        ExportOptions { profile: Profile::Fixture, stderr: true, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
+    let options = ExportOptions {
+        profile: Profile::Fixture,
+        stderr: true,
+        fold_columns: FOLD_COLUMNS,
+        ..ExportOptions::default()
+    };
     let mut redactor = Redactor::new(Vec::new(), vec!["/root".into()]);
     let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
     let exported = export(store, &session, &options, Some(&mut redactor), &mut out, Path::new("out")).unwrap();
@@ -222,14 +226,18 @@ fn what_is_written_anew_keeps_all_that_it_says() {
 "#;
     let (same, done) = rewritten(text, 0, None);
     assert_eq!(same, text);
-    assert_eq!((done.n_records, done.unknown.iter().map(String::as_str).collect::<Vec<_>>()), (5, vec!["hue", "later", "weather"]));
+    assert_eq!(
+        (done.n_records, done.unknown.iter().map(String::as_str).collect::<Vec<_>>()),
+        (5, vec!["hue", "later", "weather"])
+    );
     let (folded, _) = rewritten(text, 30, None);
     assert!(folded.lines().count() > 12, "{folded}");
     assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text.replace("\"msg\":{\"a\"", "\"msg\":{\"a\""));
     let (clean, _) = rewritten(text, 0, Some(&mut Redactor::default()));
     assert_eq!(
         clean,
-        text.replace("\"x\"}}", "\"«secret 1»\"}}").replace("[\"arg.x\"]}", "[\"arg.x\"]},\"redacted\":{\"«secret 1»\":1}")
+        text.replace("\"x\"}}", "\"«secret 1»\"}}")
+            .replace("[\"arg.x\"]}", "[\"arg.x\"]},\"redacted\":{\"«secret 1»\":1}")
     );
     assert_eq!(rewritten(&clean, 0, Some(&mut Redactor::default())).0, clean);
 }
