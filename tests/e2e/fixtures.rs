@@ -84,9 +84,12 @@ fn two_recordings_of_a_conversation_give_one_fixture_that_every_command_reads() 
     done(&first, &["import", "demo.mcprec", "-q"]);
     done(&first, &["export", "last", "-o", "imported.mcprec", "-q"]);
     assert_eq!(read(&first, "imported.mcprec"), fixture);
-    for command in
-        [&["show", "demo.mcprec:2"][..], &["state", "demo.mcprec:9"], &["stats", "demo.mcprec"], &["log", "-s", "demo.mcprec"]]
-    {
+    for command in [
+        &["show", "demo.mcprec:2"][..],
+        &["state", "demo.mcprec:9"],
+        &["stats", "demo.mcprec"],
+        &["log", "-s", "demo.mcprec"],
+    ] {
         assert!(!done(&first, command).is_empty(), "{command:?}");
     }
     let (code, stdout, _) = run(&first, &["check", "-s", "demo.mcprec"]);
@@ -156,7 +159,10 @@ fn secrets_in_files_are_found_by_line_and_replaced() {
     assert_eq!(run(&scratch, &["redact", "--check", "a.mcprec"]).0, 0);
     write(&scratch.path("torn.mcprec"), "{\"to\":\"server\",\n \"msg\":{");
     for (arguments, told) in [
-        (&["redact", "--check", "torn.mcprec"][..], "torn.mcprec line 2: not a record: the file ends before this record does"),
+        (
+            &["redact", "--check", "torn.mcprec"][..],
+            "torn.mcprec line 2: not a record: the file ends before this record does",
+        ),
         (&["redact", "torn.mcprec"], "torn.mcprec line 2"),
         (&["log", "-s", "torn.mcprec"], "torn.mcprec line 2"),
         (&["redact", "--redact", "nonsense", "a.mcprec"], "write key:NAME, path:PATH or re:PATTERN"),
@@ -165,5 +171,9 @@ fn secrets_in_files_are_found_by_line_and_replaced() {
         let (code, _, stderr) = run(&scratch, arguments);
         assert!(code == 2 && stderr.contains(told), "{arguments:?}: {code} {stderr}");
     }
-    assert_eq!(read(&scratch, "torn.mcprec"), format!("{HEADER}{{\"to\":\"server\",\n \"msg\":{{"), "nothing was changed");
+    assert_eq!(
+        read(&scratch, "torn.mcprec"),
+        format!("{HEADER}{{\"to\":\"server\",\n \"msg\":{{"),
+        "nothing was changed"
+    );
 }

@@ -106,10 +106,8 @@ fn words(name: &str) -> Vec<String> {
     while let Some(character) = characters.next() {
         let begins = character.is_ascii_uppercase()
             && (previous_is_lower || (!word.is_empty() && characters.peek().is_some_and(char::is_ascii_lowercase)));
-        if !character.is_alphanumeric() || begins {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+        if (!character.is_alphanumeric() || begins) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
         if character.is_alphanumeric() {
             word.extend(character.to_lowercase());

@@ -88,7 +88,7 @@ impl Fixture {
         let is_dropped = entry.get("connected").is_some()
             || entry.get("request_end").is_some()
             || entry.get("http_end") == Some("\"whole\"")
-            || entry.get("raw") == Some("\"\"")
+            || (entry.get("raw") == Some("\"\"") && entry.get("to").is_some())
             || matches!(entry.get("part"), Some("\"connected\"" | "\"request_end\""));
         if is_dropped {
             return None;
