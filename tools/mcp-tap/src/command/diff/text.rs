@@ -246,7 +246,7 @@ fn summary(pair: &Pair) -> String {
         (0, n) => parts.push(counted(n as u64, "value")),
         (n, 0) => parts.push(format!("{} of the request", counted(n as u64, "value"))),
         (request, answer) => {
-            parts.push(format!("{} of the request, {answer} of the answer", counted(request as u64, "value")))
+            parts.push(format!("{} of the request, {answer} of the answer", counted(request as u64, "value")));
         }
     }
     if pair.n_hidden() > 0 {
