@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod counting;
 mod credentials;
 mod failure;
 mod filtering;
@@ -61,7 +62,9 @@ fn main() -> ExitCode {
             .map(|()| 0)
             .map_err(Failure::from),
     };
-    exit_code(done)
+    let code = exit_code(done);
+    recording::finish_saying();
+    code
 }
 
 /// What was done, or why not, as a program is told.
