@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::reference::Found;
 
 /// Differences that are kept of one call; all are counted.
-const LISTED_A_CALL: usize = 200;
+pub(super) const LISTED_A_CALL: usize = 200;
 
 /// Differences that are kept of all calls.
 const LISTED: usize = 50_000;
