@@ -5,7 +5,11 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::At;
 
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::compare::Compared;
+use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::search::Hits;
+use crate::stats::{StatsAnswer, StatsQuery};
+use crate::tools::ToolsAnswer;
 
 /// Which question an answer belongs to. Later questions have higher numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,10 +61,20 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
-    /// What was true after a message, and what it changed.
-    State(SessionKey, u64),
+    /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
+    State(SessionKey, u64, Option<String>),
+    /// Which message was the first at a moment or after it.
+    At(SessionKey, Moment),
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
+    /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
+    Stats(StatsQuery),
+    /// What the server of a session offers, and how that changed; up to a message.
+    Tools(SessionKey, u64),
+    /// How two sessions differ.
+    Compare(SessionKey, SessionKey),
+    /// What fits in all sessions, the newest first; told in parts.
+    Search(Arc<Filter>),
 }
 
 /// Which rows are wanted.
@@ -122,9 +136,19 @@ pub enum Answer {
     /// A message.
     Message(Box<MessageParts>),
     /// A state.
-    State(StatedFacts),
+    State(Box<StatedFacts>),
+    /// A message; `None` when there is none so late.
+    At(Option<At>),
     /// Findings up to the message with this number; `true` when that is all.
     Findings(Vec<FindingLine>, u64, bool),
+    /// Figures.
+    Stats(Box<StatsAnswer>),
+    /// What a server offers.
+    Tools(Box<ToolsAnswer>),
+    /// How two sessions differ.
+    Compared(Box<Compared>),
+    /// What was found in all sessions, since the last part.
+    Hits(Box<Hits>),
     /// A session has grown, or is over: its newest number, and whether it is live.
     Grown(SessionKey, u64, bool),
 }

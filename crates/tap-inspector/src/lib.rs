@@ -15,6 +15,7 @@
 //! Start reading at [`Inspector`] (`model.rs`), then `update.rs` and `view.rs`; `keymap.rs` is the one table of keys, from which
 //! the help is made too.
 
+mod compare;
 mod data;
 mod detail;
 mod effect;
@@ -22,20 +23,30 @@ mod input;
 mod keymap;
 mod list;
 mod model;
+mod place;
 mod prompt;
+mod search;
+mod sequence;
+mod state;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod text;
 mod theme;
+mod tools;
 mod tree;
 mod update;
 mod view;
 
+pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
+pub use search::Hits;
+pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
+pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

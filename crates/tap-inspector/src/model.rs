@@ -7,12 +7,19 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::compare::Compare;
+use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
+use crate::place::Place;
 use crate::prompt::Prompt;
+use crate::search::Search;
+use crate::sequence::Sequence;
+use crate::state::Stated;
+use crate::stats::Stats;
 use crate::theme::Theme;
+use crate::tools::Tools;
 use crate::tree::Tree;
 
 /// What is looked at.
@@ -22,10 +29,20 @@ pub enum View {
     Sessions,
     /// The messages of one.
     Timeline,
+    /// Who said what to whom, and what ran at the same time.
+    Sequence,
     /// What was true at the cursor.
     State,
+    /// How often, how quick, how large, a line a tool.
+    Stats,
     /// Which rules were broken.
     Findings,
+    /// What the server offers.
+    Tools,
+    /// Two sessions beside each other.
+    Compare,
+    /// What was found in all sessions.
+    Search,
 }
 
 /// The inspector.
@@ -43,6 +60,8 @@ pub struct Inspector {
     /// The session to be opened once it is known.
     pub(crate) opens: Option<SessionKey>,
     pub(crate) open: Option<Open>,
+    pub(crate) compare: Compare,
+    pub(crate) search: Search,
     pub(crate) overlay: Option<Overlay>,
     /// A word about what was done or failed, until when it is shown, and whether it is bad.
     pub(crate) note: Option<Note>,
@@ -124,10 +143,15 @@ pub(crate) struct Open {
     pub(crate) detail_asked: Option<Asked<At>>,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
-    pub(crate) state: Option<StatedFacts>,
-    pub(crate) state_asked: Option<Asked<u64>>,
-    pub(crate) state_scroll: usize,
+    pub(crate) state: Stated,
+    /// The message that is looked at, where that is not the one of the row with the cursor.
+    pub(crate) point: Option<Point>,
+    /// A question where a moment is.
+    pub(crate) moment: Option<Ticket>,
     pub(crate) findings: Findings,
+    pub(crate) sequence: Sequence,
+    pub(crate) stats: Stats,
+    pub(crate) tools: Tools,
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
@@ -141,10 +165,28 @@ pub(crate) struct Open {
 }
 
 /// A search for the next of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seeking {
     pub(crate) ticket: Ticket,
     pub(crate) forward: bool,
+    /// What is looked for, in words.
+    pub(crate) what: String,
+}
+
+/// A message that is looked at in a list in which it may have no row of its own: an answer where a row is a call, say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) at: At,
+    /// The row that had the cursor when it was gone to; while the cursor stays there, it is looked at. `None` while that row
+    /// is still to come.
+    pub(crate) row: Option<At>,
+}
+
+impl Open {
+    /// The message that is looked at.
+    pub(crate) fn at(&self) -> Option<At> {
+        self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
+    }
 }
 
 /// Rules that were broken.
@@ -230,6 +272,8 @@ impl Inspector {
             sessions: Sessions::default(),
             opens: None,
             open: None,
+            compare: Compare::default(),
+            search: Search::default(),
             overlay: None,
             note: None,
             history: Vec::new(),
@@ -260,6 +304,12 @@ impl Inspector {
     pub(crate) fn scopes(&self) -> &'static [Scope] {
         match (self.view, self.open.as_ref().map(|open| open.pane)) {
             (View::Sessions, _) => &[Scope::Sessions, Scope::Moving, Scope::Everywhere],
+            (View::Compare, _) => &[Scope::Compare, Scope::Moving, Scope::Everywhere],
+            (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
+            (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
+            (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::State, _) => &[Scope::State, Scope::Session, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
         }
@@ -268,8 +318,9 @@ impl Inspector {
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        let strip = if self.view == View::State { usize::from(crate::view::strip_height(self.size.1)) } else { 0 };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + strip).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {
@@ -277,8 +328,11 @@ impl Inspector {
         self.note = Some(Note { text: text.into(), bad, until_unix_ns });
     }
 
-    /// What fits a name in the palette.
+    /// What fits a name in the palette. Of a place to go to nothing does: it is gone to.
     pub(crate) fn palette(&self, typed: &str) -> Vec<(&'static str, &'static str, Action)> {
+        if Place::read(typed).is_ok() {
+            return Vec::new();
+        }
         let typed = typed.to_lowercase();
         let scopes = self.scopes();
         let fits = |text: &str| {

@@ -56,6 +56,9 @@ impl Inspector {
             Input::Done(what) => self.say(what, false),
         }
         self.fetch(&mut effects);
+        self.fetch_stats(&mut effects);
+        self.fetch_tools(&mut effects);
+        self.fetch_compare(&mut effects);
         self.fit();
         effects
     }
@@ -63,6 +66,7 @@ impl Inspector {
     /// Puts every cursor where there is something, and every top where its cursor is seen.
     fn fit(&mut self) {
         self.keep_session_in_sight();
+        self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
         let two = columns >= crate::view::TWO_PANES;
         let Some(open) = &mut self.open else {
@@ -73,8 +77,7 @@ impl Inspector {
         if let Some(detail) = &mut open.detail {
             detail.fit(usize::from(columns.saturating_sub(list)), height);
         }
-        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
-        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        open.state.fit(height);
         let n_findings = open.findings.all().count();
         let height = height.saturating_sub(crate::view::ADVICE).max(1);
         let findings = &mut open.findings;
@@ -106,6 +109,10 @@ impl Inspector {
                 }
             }
             Answer::Sessions(..) => {}
+            Answer::Stats(stats) => self.take_stats(ticket, *stats),
+            Answer::Tools(tools) => self.take_tools(ticket, *tools),
+            Answer::Compared(compared) => self.take_compared(ticket, *compared),
+            Answer::Hits(hits) => self.take_hits(ticket, *hits),
             other => self.session_answer(ticket, other, effects),
         }
     }
@@ -132,6 +139,12 @@ impl Inspector {
     }
 
     fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        let last_seq = self.open.as_ref().map_or(0, |open| open.last_seq);
+        if self.view == View::State
+            && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
+        {
+            return self.jump(tap_session::At { seq, member: 0 }, effects);
+        }
         let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
             return;
         };
@@ -146,7 +159,13 @@ impl Inspector {
                 }
             }
             View::Timeline => self.press_in_session(mouse.column, row),
-            View::State | View::Findings => {}
+            View::State
+            | View::Findings
+            | View::Sequence
+            | View::Stats
+            | View::Tools
+            | View::Compare
+            | View::Search => {}
         }
     }
 
@@ -175,7 +194,13 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             Action::Reload => self.ask_sessions(effects),
-            Action::ViewTimeline | Action::ViewState | Action::ViewFindings => self.look_at(action, effects),
+            Action::ViewTimeline
+            | Action::ViewSequence
+            | Action::ViewState
+            | Action::ViewStats
+            | Action::ViewFindings
+            | Action::ViewTools => self.look_at(action, effects),
+            Action::ViewSearch => self.view = View::Search,
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
@@ -186,6 +211,10 @@ impl Inspector {
                 self.keep_session_in_sight();
             }
             Action::Open if self.view == View::Sessions => self.open_chosen(effects),
+            other if self.view == View::Compare => self.act_in_compare(other, effects),
+            other if self.view == View::Search => self.act_in_search(other, effects),
+            other if self.view == View::Stats => self.act_in_stats(other, effects),
+            other if self.view == View::Tools => self.act_in_tools(other, effects),
             other => self.act_in_session(other, effects),
         }
     }
@@ -193,7 +222,8 @@ impl Inspector {
     fn back(&mut self, effects: &mut Vec<Effect>) {
         match (self.view, &mut self.open) {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
-            (View::Sessions, _) | (_, None) => effects.push(Effect::Quit),
+            (View::Sessions, _) => effects.push(Effect::Quit),
+            (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
             (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
@@ -204,7 +234,11 @@ impl Inspector {
                 self.view = View::Sessions;
                 self.ask_sessions(effects);
             }
-            (View::State | View::Findings, Some(_)) => self.view = View::Timeline,
+            (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
+                if self.view != View::Tools || !self.back_in_tools() {
+                    self.view = View::Timeline;
+                }
+            }
         }
     }
 

@@ -1,9 +1,15 @@
 //! View: the model, drawn. Changes nothing.
 
+mod compare;
 mod detail;
 mod overlay;
+mod search;
+mod sequence;
 mod sessions;
+mod state;
+mod stats;
 mod timeline;
+mod tools;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,6 +19,8 @@ use ratatui::widgets::Paragraph;
 use crate::keymap::{Action, KEYMAP};
 use crate::model::{Inspector, View};
 use crate::text::{fitted, span};
+
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -49,7 +57,12 @@ impl Inspector {
         .areas(area);
         self.draw_head(frame, head);
         match (self.view, &self.open) {
+            (View::Compare, _) => self.draw_compare(frame, body),
+            (View::Search, _) => self.draw_search(frame, body),
             (View::Sessions, _) | (_, None) => self.draw_sessions(frame, body),
+            (View::Sequence, Some(open)) => self.draw_sequence(frame, body, open),
+            (View::Stats, Some(open)) => self.draw_stats(frame, body, open),
+            (View::Tools, Some(open)) => self.draw_tools(frame, body, open),
             (View::Timeline, Some(open)) => self.draw_timeline(frame, body, open),
             (View::State, Some(open)) => self.draw_state(frame, body, open),
             (View::Findings, Some(open)) => self.draw_findings(frame, body, open),
@@ -65,8 +78,11 @@ impl Inspector {
         let views = [
             (View::Sessions, "1 Sessions"),
             (View::Timeline, "2 Timeline"),
+            (View::Sequence, "3 Sequence"),
             (View::State, "4 State"),
+            (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
+            (View::Tools, "8 Tools"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -89,6 +105,7 @@ impl Inspector {
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -115,7 +132,34 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State | View::Findings => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::Findings | View::Sequence | View::Compare | View::Search => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

@@ -7,6 +7,7 @@
 //! Start reading at `migrations/0001_ground.sql` and `src/derived.sql` (the tables), then [`Recorder`] (how traffic gets
 //! in whatever happens) and [`Store`] (how it gets out).
 
+mod about;
 mod derive;
 mod error;
 mod exchanges;
@@ -26,6 +27,7 @@ mod text;
 mod traffic;
 mod writer;
 
+pub use about::Called;
 pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};

@@ -1,10 +1,11 @@
 //! `mcp-tap inspect`: the inspector on a terminal, over the recordings.
 //!
 //! The inspector itself is `tap-inspector`; here are the terminal (`terminal.rs`), and the threads that answer its questions
-//! (`asked.rs`, and `lists.rs`, `depth.rs` by kind of question).
+//! (`asked.rs`, and `lists.rs`, `depth.rs`, `figures.rs` by kind of question).
 
 mod asked;
 mod depth;
+mod figures;
 mod lists;
 mod message;
 mod rows;
