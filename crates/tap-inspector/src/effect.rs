@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tap_filter::Filter;
-use tap_session::At;
+use tap_session::{At, Link};
 
 use crate::compare::Compared;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
@@ -69,6 +69,10 @@ pub enum Query {
     Stats(SessionKey, Option<Arc<Filter>>),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
+    /// Which messages belong to which others, of those between these two.
+    Links(SessionKey, At, At),
+    /// The requests that came before this message and were not answered before it.
+    Begun(SessionKey, At),
     /// How two sessions differ.
     Compare(SessionKey, SessionKey),
     /// What fits in all sessions, the newest first; told in parts.
@@ -141,6 +145,10 @@ pub enum Answer {
     Stats(Box<StatsAnswer>),
     /// What a server offers.
     Tools(Box<ToolsAnswer>),
+    /// Which messages belong to which, as far as the session was followed.
+    Links(Vec<Link>),
+    /// Requests that were in flight.
+    Begun(Vec<Row>),
     /// How two sessions differ.
     Compared(Box<Compared>),
     /// What was found in all sessions, since the last part.

@@ -52,6 +52,21 @@ impl Rows {
         self.cursor
     }
 
+    /// The message that the cursor is on, or is to be on when rows come.
+    pub(crate) fn place(&self) -> Option<At> {
+        self.wanted.or_else(|| self.current().map(Row::at))
+    }
+
+    /// Whether the cursor is where it would be put for this message.
+    pub(crate) fn is_nearest(&self, at: At) -> bool {
+        !self.rows.is_empty() && self.nearest(at) == self.cursor
+    }
+
+    /// Whether nothing is before the rows at hand.
+    pub(crate) fn begins(&self) -> bool {
+        self.at_begin
+    }
+
     pub(crate) fn pending_ticket(&self) -> Option<Ticket> {
         self.pending.map(|(ticket, _)| ticket)
     }

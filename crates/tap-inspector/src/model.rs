@@ -286,6 +286,7 @@ impl Inspector {
             (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
             (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
             (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
@@ -295,8 +296,9 @@ impl Inspector {
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        let foot = if self.view == View::Sequence { self.sequence_foot() } else { 0 };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + foot).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {

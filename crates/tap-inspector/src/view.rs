@@ -102,6 +102,7 @@ impl Inspector {
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Sequence) => self.about_arrow(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -128,13 +129,21 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Sequence => &[
+                Action::Open,
+                Action::Filter,
+                Action::Scale,
+                Action::ZoomIn,
+                Action::ZoomTo,
+                Action::FollowCall,
+                Action::OtherHalf,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State | View::Findings | View::Stats | View::Tools | View::Compare | View::Search => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

@@ -14,6 +14,7 @@ mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
+mod in_flight;
 mod reader;
 mod recorder;
 mod schema;

@@ -49,12 +49,20 @@ impl Inspector {
             Action::CallsOrFrames => {
                 open.calls = !open.calls;
                 let calls = open.calls;
-                let at = open.rows.current().map(Row::at);
+                let at = open.rows.place();
                 if let Some(at) = at {
                     open.rows.want(at);
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
+            }
+            Action::FollowCall => {
+                let filter = open.filter.as_ref().map(|filter| filter.text().to_owned());
+                match open.call_filter() {
+                    None => self.say("this belongs to no call", false),
+                    Some(text) if filter.as_ref() == Some(&text) => self.set_filter("", effects),
+                    Some(text) => self.set_filter(&text, effects),
+                }
             }
             Action::NextProblem => self.seek(true, effects),
             Action::PreviousProblem => self.seek(false, effects),

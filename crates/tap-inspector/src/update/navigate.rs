@@ -37,6 +37,7 @@ impl Inspector {
                 let last = open.state.as_ref().map_or(0, |state| state.facts.len().saturating_sub(1));
                 open.state_scroll = open.state_scroll.saturating_add_signed(rows).min(last);
             }
+            (View::Sequence, Pane::List, _) => open.rows.move_by(rows, height),
             (View::Findings, ..) => {
                 let last = open.findings.all().count().saturating_sub(1);
                 let findings = &mut open.findings;

@@ -31,7 +31,7 @@ impl Inspector {
         }
         if let Some(old) = self.open.take() {
             let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
-            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -69,7 +69,7 @@ impl Inspector {
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(crate) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -94,7 +94,8 @@ impl Inspector {
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
+        let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
+        let wants_detail = (reads || self.view == View::Timeline && wide) && shown != Some(at);
         let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
@@ -121,6 +122,7 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
+        open.sequence.failed(ticket);
         open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
@@ -189,6 +191,7 @@ impl Inspector {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
                 open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
+                open.sequence.grown();
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
@@ -204,6 +207,7 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)

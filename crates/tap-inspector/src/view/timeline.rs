@@ -131,16 +131,26 @@ impl Inspector {
         Line::from(spans)
     }
 
-    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
-        let worst = open.findings.worst(row, open.calls);
-        let (sign, sign_style) = match worst {
+    /// What is wrong with a row, in a sign.
+    pub(super) fn sign(&self, open: &Open, row: &Row) -> (&'static str, Style) {
+        match open.findings.worst(row, open.calls) {
             _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
             None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
-        };
+        }
+    }
+
+    /// How long a request has been waiting for its answer, if that may still come.
+    pub(super) fn waiting_for(&self, open: &Open, row: &Row) -> Option<String> {
+        let waits = open.live && !row.settled && row.row.latency_ns.is_none();
+        waits.then(|| duration(self.now_unix_ns.saturating_sub(row.row.wall_ns)))
+    }
+
+    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
+        let (sign, sign_style) = self.sign(open, row);
         let number = match row.row.at.member {
             0 => row.row.at.seq.to_string(),
             member => format!("{}.{member}", row.row.at.seq),
@@ -174,9 +184,11 @@ impl Inspector {
         let (tone, status) = &row.status;
         spans.push(cell(status, columns.status, self.tone(*tone)));
         spans.push(Span::raw(" "));
-        let latency = row.row.latency_ns.map(duration).unwrap_or_default();
+        let waiting = self.waiting_for(open, row);
+        let latency_style = if waiting.is_some() { self.theme.warning } else { Style::new() };
+        let latency = row.row.latency_ns.map(duration).or(waiting).unwrap_or_default();
         if columns.latency > 0 {
-            spans.push(right(&latency, columns.latency, Style::new()));
+            spans.push(right(&latency, columns.latency, latency_style));
         }
         if columns.bar > 0 {
             let bar = row.row.latency_ns.map(|latency_ns| bar(latency_ns, columns.bar)).unwrap_or_default();
@@ -280,7 +292,7 @@ impl Inspector {
 }
 
 /// What a row is about: its method or tool, and its arguments or its text.
-fn what(row: &Row) -> (String, String) {
+pub(super) fn what(row: &Row) -> (String, String) {
     let method = row.row.method.as_deref();
     let target = row.row.target.as_deref();
     let what = match (row.row.kind, method, target) {

@@ -14,6 +14,7 @@ use tap_session::{Finding, Follower, Lens, Meaning, SessionState, Timeline};
 use tap_store::{SessionId, Store, StoreError, Transport};
 
 use super::asked::{Answers, Opened};
+use super::links::Links;
 use crate::command::state::facts;
 use crate::following::begins_whole;
 
@@ -45,6 +46,7 @@ pub(super) struct Depth<'a> {
     opened: &'a Opened,
     answers: &'a Answers,
     followed: Option<Followed>,
+    links: Links,
 }
 
 /// Answers until nobody asks any more.
@@ -62,7 +64,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Depth<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, followed: None }
+        Self { opened, answers, followed: None, links: Links::default() }
     }
 
     /// Whether there is more to be followed that is there already.
@@ -78,6 +80,10 @@ impl<'a> Depth<'a> {
         }
         let done = match query {
             Query::Findings(key) => self.begin(ticket, key),
+            Query::Links(key, first, last) => {
+                answers.give(ticket, Answer::Links(self.links.between(key, first, last)));
+                Ok(())
+            }
             Query::State(key, seq) => self.state(ticket, key, seq).map(|facts| {
                 if let Some(facts) = facts {
                     answers.give(ticket, Answer::State(facts));
@@ -94,7 +100,7 @@ impl<'a> Depth<'a> {
     pub(super) fn step(&mut self) {
         let (store, answers) = (&self.opened.store, self.answers);
         if let Some(followed) = &mut self.followed
-            && let Err(error) = followed.step(store, answers)
+            && let Err(error) = followed.step(store, answers, &mut self.links)
         {
             answers.fail(Some(followed.ticket), error.to_string());
             self.followed = None;
@@ -106,9 +112,10 @@ impl<'a> Depth<'a> {
         let (store, answers, id) = (&self.opened.store, self.answers, SessionId(key.0));
         self.followed = None;
         answers.judged.begin(key);
+        self.links = Links::of(key);
         store.catch_up(id, |_| {})?;
         if store.transport(id)? == Transport::Http {
-            return judge_http(store, ticket, id, answers);
+            return judge_http(store, ticket, id, answers, &mut self.links);
         }
         let session = store.sessions()?.into_iter().find(|session| session.id == id);
         let whole = match session {
@@ -148,11 +155,18 @@ impl<'a> Depth<'a> {
 }
 
 /// Judges a session over HTTP, from its beginning to its end at once.
-fn judge_http(store: &Store, ticket: Ticket, id: SessionId, answers: &Answers) -> Result<(), StoreError> {
+fn judge_http(
+    store: &Store,
+    ticket: Ticket,
+    id: SessionId,
+    answers: &Answers,
+    links: &mut Links,
+) -> Result<(), StoreError> {
     let mut found = Vec::new();
     let mut seq = 0;
     store.read_http(id, |read, _| {
         seq = read.frame.as_ref().map_or(seq, |frame| frame.frame.seq);
+        read.meanings.iter().for_each(|meaning| links.add(&meaning.meaning.links));
         found.extend(read.meanings.iter().flat_map(|meaning| &meaning.meaning.findings).map(line));
         if answers.is_withdrawn(ticket) {
             Ok::<_, StoreError>(ControlFlow::Break(()))
@@ -201,7 +215,7 @@ fn states_over_http(
 }
 
 impl Followed {
-    fn step(&mut self, store: &Store, answers: &Answers) -> Result<(), StoreError> {
+    fn step(&mut self, store: &Store, answers: &Answers, links: &mut Links) -> Result<(), StoreError> {
         if self.over {
             return Ok(());
         }
@@ -219,6 +233,7 @@ impl Followed {
             self.follower.follow(&frame, &mut self.lens, &mut meaning);
             self.timeline.pass(frame.seq, &self.follower);
             self.next = frame.seq + 1;
+            links.add(&meaning.links);
             found.extend(meaning.findings.iter().map(line));
             if frame.seq % FRAMES == 0 && began.elapsed() > STEP {
                 self.complete = false;

@@ -18,6 +18,12 @@ use crate::reference::shortest;
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How many calls before a message are looked at for those that were in flight when it came.
+const BEGUN_LOOK_BACK: u64 = 20_000;
+
+/// How many of these are told at most, the newest of them.
+const BEGUN_LIMIT: u64 = 200;
+
 /// A session that is watched, and what was told of it.
 struct Watched {
     ticket: Ticket,
@@ -79,6 +85,9 @@ impl<'a> Lists<'a> {
             Query::Again(key, places) => self.again(key, &places).map(|rows| {
                 answers.give(ticket, Answer::Again(rows));
             }),
+            Query::Begun(key, at) => self.begun(key, at).map(|rows| {
+                answers.give(ticket, Answer::Begun(rows));
+            }),
             Query::Message(key, at) => match message::message(self, key, at) {
                 Ok(Some(parts)) => {
                     answers.give(ticket, Answer::Message(Box::new(parts)));
@@ -94,6 +103,7 @@ impl<'a> Lists<'a> {
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
+            | Query::Links(..)
             | Query::Compare(..)
             | Query::Search(_) => Ok(()),
         };
@@ -144,6 +154,15 @@ impl<'a> Lists<'a> {
         let lines = lines(store, &store.sessions()?, &self.opened.zone)?;
         self.answers.give(ticket, Answer::Sessions(lines, true));
         Ok(())
+    }
+
+    /// The requests that were in flight when a message came.
+    fn begun(&mut self, key: SessionKey, at: At) -> Result<Vec<Row>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(Vec::new());
+        };
+        let listed = self.store().in_flight_at(session.id, at, BEGUN_LOOK_BACK, BEGUN_LIMIT)?;
+        listed.iter().map(|listed| message::row(self.opened, &session, listed)).collect()
     }
 
     /// Rows as they are now.

@@ -48,7 +48,7 @@ impl Bench<'_> {
         for effect in effects {
             match effect {
                 Effect::Ask(ticket, query) => match query {
-                    Query::State(..) | Query::Findings(_) => {
+                    Query::State(..) | Query::Findings(_) | Query::Links(..) => {
                         self.depth.answer(ticket, query);
                         while self.depth.is_busy() {
                             self.depth.step();
@@ -155,6 +155,19 @@ fn a_timeline() {
 }
 
 #[test]
+fn a_sequence() {
+    assert_snapshot!("sequence_small", screen("demo.jsonl", SMALL, "j j j j j 3"));
+    assert_snapshot!("sequence_large", screen("demo.jsonl", LARGE, "3 # '14' enter"));
+    assert_snapshot!("sequence_modern", screen("modern.jsonl", LARGE, "3 # '10' enter"));
+    assert_snapshot!("sequence_logarithmic", screen("modern.jsonl", SMALL, "3 # '8' enter l"));
+    assert_snapshot!("sequence_by_order", screen("demo.jsonl", SMALL, "3 l l G"));
+    assert_snapshot!("sequence_zoomed", screen("demo.jsonl", SMALL, "3 # '15' enter z + left"));
+    assert_snapshot!("sequence_broken", screen("broken.jsonl", LARGE, "3"));
+    assert_snapshot!("sequence_tiny", screen("demo.jsonl", (40, 10), "3 G"));
+    assert_snapshot!("sequence_message", screen("demo.jsonl", SMALL, "3 # '14' enter enter"));
+}
+
+#[test]
 fn a_message() {
     assert_snapshot!("message_small", screen("demo.jsonl", SMALL, "] ] enter"));
     assert_snapshot!("message_folded", screen("demo.jsonl", SMALL, "] ] enter j j j h j j"));
@@ -189,7 +202,7 @@ fn help_palette_and_prompts() {
 #[test]
 fn screens_of_any_size_are_drawn() {
     for size in [(10, 3), (20, 6), (40, 10), (60, 12), (100, 30), (200, 60)] {
-        for keys in ["", "enter", "v G enter", "4", "6", "?", ": 'a'", "/ 'is:'", "z", "1"] {
+        for keys in ["", "enter", "v G enter", "4", "6", "3 G", "?", ": 'a'", "/ 'is:'", "z", "1"] {
             screen("demo.jsonl", size, keys);
         }
     }
@@ -236,6 +249,12 @@ fn keys_do_what_the_table_of_keys_says() {
         ("Y", "copy demo:1"),
         ("] Y ] Y [ Y", "copy demo:6, copy demo:10, copy demo:6"),
         ("# '13' enter Y", "copy demo:13"),
+        ("# '13' enter 3 j Y % Y", "copy demo:14, copy demo:14"),
+        ("# '13' enter 3 % Y 2 Y", "copy demo:17, copy demo:13"),
+        ("# '13' enter 3 j j 2 k j 3 Y", "copy demo:15"),
+        ("3 v j f j Y", "copy demo:3"),
+        ("3 # '15' enter f g j j j Y", "copy demo:16"),
+        ("3 enter esc z l left right + - esc Y", "copy demo:1"),
         ("# '13' enter enter c", "copy mcp-tap call report '{\"city\":\"Bern\"}'"),
         ("# '1' enter enter w P E", "write demo-1.json, open demo-1.json false, open demo-1.json true"),
         ("m G ' Y", "copy demo:1"),
