@@ -7,6 +7,7 @@ use tap_session::{At, Link};
 
 use crate::compare::Compared;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::overview::Overview;
 use crate::search::Hits;
 use crate::stats::StatsAnswer;
 use crate::tools::ToolsAnswer;
@@ -73,6 +74,8 @@ pub enum Query {
     Links(SessionKey, At, At),
     /// The requests that came before this message and were not answered before it.
     Begun(SessionKey, At),
+    /// All of a session in one line; told in parts.
+    Overview(SessionKey),
     /// How two sessions differ.
     Compare(SessionKey, SessionKey),
     /// What fits in all sessions, the newest first; told in parts.
@@ -149,6 +152,8 @@ pub enum Answer {
     Links(Vec<Link>),
     /// Requests that were in flight.
     Begun(Vec<Row>),
+    /// All of a session, as far as it was worked out.
+    Overview(Box<Overview>),
     /// How two sessions differ.
     Compared(Box<Compared>),
     /// What was found in all sessions, since the last part.

@@ -12,6 +12,7 @@ use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, State
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
+use crate::overview::Overseen;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
@@ -145,6 +146,7 @@ pub(crate) struct Open {
     pub(crate) state_asked: Option<Asked<u64>>,
     pub(crate) state_scroll: usize,
     pub(crate) findings: Findings,
+    pub(crate) overseen: Overseen,
     pub(crate) sequence: Sequence,
     pub(crate) stats: Stats,
     pub(crate) tools: Tools,
@@ -154,6 +156,8 @@ pub(crate) struct Open {
     pub(crate) marks: BTreeSet<At>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
+    /// A question about what came while a call was running.
+    pub(crate) unfolding: Option<Asked<At>>,
     /// A question about rows of calls that were waiting.
     pub(crate) again: Option<Ticket>,
     /// To be told when it grows.
@@ -298,7 +302,7 @@ impl Inspector {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
         let foot = if self.view == View::Sequence { self.sequence_foot() } else { 0 };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys + foot).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + foot + usize::from(self.overview_height())).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {

@@ -54,6 +54,13 @@ pub(crate) struct Zoom {
 }
 
 impl Sequence {
+    /// What a message is linked with.
+    pub(crate) fn links_of(&self, at: At) -> &[Link] {
+        let from = self.links.partition_point(|link| link.from < at);
+        let to = self.links.partition_point(|link| link.from <= at);
+        self.links.get(from..to).unwrap_or_default()
+    }
+
     /// The questions that are open.
     pub(crate) fn tickets(&self) -> impl Iterator<Item = Ticket> {
         let links = self.links_asked.and_then(|asked| asked.ticket);
@@ -75,6 +82,7 @@ impl Sequence {
         match answer {
             Answer::Links(links) if self.links_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 self.links = links;
+                self.links.sort_by_key(|link| link.from);
                 self.failed(ticket);
             }
             Answer::Begun(rows) if self.begun_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
@@ -337,7 +345,7 @@ impl Open {
     pub(crate) fn call_filter(&self) -> Option<String> {
         let row = self.rows.current()?;
         let links = &self.sequence.links;
-        let to = |at: At| links.iter().find(|link| link.from == at && is_of_call(link)).map(|link| link.to);
+        let to = |at: At| self.sequence.links_of(at).iter().find(|link| is_of_call(link)).map(|link| link.to);
         let own = match row.row.kind {
             RowKind::Request => row.at(),
             _ => row.row.pair.or_else(|| to(row.at()))?,
@@ -358,7 +366,7 @@ impl Open {
     fn zoom_to_call(&self, height: usize) -> Option<Zoom> {
         let row = self.rows.current()?;
         let screen = self.sequence_screen(height);
-        let link = self.sequence.links.iter().find(|link| link.from == row.at()).map(|link| link.to);
+        let link = self.sequence.links_of(row.at()).first().map(|link| link.to);
         let own = [Some(row.at()), row.row.pair].into_iter().flatten();
         let known = own.chain(link).find_map(|at| screen.bars.iter().find(|bar| bar.at() == at));
         let bar = known.or_else(|| bars::running(&screen.bars, row.at()).last())?;

@@ -59,6 +59,7 @@ impl Inspector {
         self.fetch_sequence(&mut effects);
         self.keep_in_time(before);
         self.fetch(&mut effects);
+        self.fetch_overview(&mut effects);
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
@@ -142,7 +143,11 @@ impl Inspector {
     }
 
     fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
-        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
+        let strip = self.overview_height();
+        if strip > 0 && usize::from(mouse.row) == crate::view::OVERVIEW_ROW {
+            return self.seek_in_overview(mouse.column, effects);
+        }
+        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP + usize::from(strip)) else {
             return;
         };
         match self.view {

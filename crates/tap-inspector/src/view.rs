@@ -3,6 +3,7 @@
 mod compare;
 mod detail;
 mod overlay;
+mod overview;
 mod search;
 mod sequence;
 mod sessions;
@@ -36,6 +37,9 @@ pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {
 /// The row of the screen that the first row of a list is on.
 pub(crate) const LIST_TOP: usize = 4;
 
+/// The row of the screen that all of a session is on in one line, where there is room for it; lists are a row lower then.
+pub(crate) const OVERVIEW_ROW: usize = 2;
+
 impl Inspector {
     /// Draws all of it.
     pub fn view(&self, frame: &mut Frame<'_>) {
@@ -45,14 +49,16 @@ impl Inspector {
             return;
         }
         let keys_height = u16::from(self.shows_keys && area.height >= KEYS_FROM);
-        let [head, body, note, keys] = Layout::vertical([
+        let [head, strip, body, note, keys] = Layout::vertical([
             Constraint::Length(2),
+            Constraint::Length(self.overview_height()),
             Constraint::Fill(1),
             Constraint::Length(1),
             Constraint::Length(keys_height),
         ])
         .areas(area);
         self.draw_head(frame, head);
+        self.draw_overview(frame, strip);
         match (self.view, &self.open) {
             (View::Compare, _) => self.draw_compare(frame, body),
             (View::Search, _) => self.draw_search(frame, body),

@@ -15,6 +15,7 @@ mod frames;
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
 mod in_flight;
+mod marks;
 mod reader;
 mod recorder;
 mod schema;
@@ -26,6 +27,7 @@ mod traffic;
 mod writer;
 
 pub use error::StoreError;
+pub use marks::Mark;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;

@@ -9,6 +9,11 @@ use crate::prompt::Prompt;
 impl Inspector {
     pub(super) fn act_in_session(&mut self, action: Action, effects: &mut Vec<Effect>) {
         let view = self.view;
+        let in_list = view == View::Timeline && self.open.as_ref().is_some_and(|open| open.pane == Pane::List);
+        // A call is unfolded first, and its message opened when there is nothing to unfold.
+        if in_list && (action == Action::Right && self.unfold(effects) || action == Action::Left && self.fold()) {
+            return;
+        }
         let Some(open) = &mut self.open else {
             return;
         };

@@ -8,6 +8,7 @@ use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::stats::Stats;
 use crate::tools::Tools;
@@ -30,7 +31,14 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            let questions = [
+                old.findings.ticket,
+                Some(old.watch),
+                old.again,
+                old.overseen.ticket,
+                old.unfolding.and_then(|asked| asked.ticket),
+                old.rows.pending_ticket(),
+            ];
             effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
@@ -55,6 +63,7 @@ impl Inspector {
             state_asked: None,
             state_scroll: 0,
             findings,
+            overseen: Overseen::default(),
             sequence: Sequence::default(),
             stats: Stats::default(),
             tools: Tools::default(),
@@ -62,6 +71,7 @@ impl Inspector {
             jumps_back: 0,
             marks: BTreeSet::new(),
             seeking: None,
+            unfolding: None,
             again: None,
             watch,
         });
@@ -123,6 +133,8 @@ impl Inspector {
         };
         open.rows.failed(ticket);
         open.sequence.failed(ticket);
+        open.overseen.failed(ticket);
+        open.unfolding = open.unfolding.filter(|asked| asked.ticket != Some(ticket));
         open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
@@ -164,6 +176,10 @@ impl Inspector {
                     }
                     return;
                 }
+                if open.unfolding.is_some_and(|asked| asked.ticket == Some(ticket)) {
+                    self.take_between(ticket, &answer);
+                    return;
+                }
                 open.rows.take(ticket, answer, height);
             }
             Answer::Again(rows) if open.again == Some(ticket) => {
@@ -200,6 +216,7 @@ impl Inspector {
                     }
                 }
                 if grew || ended {
+                    self.unfold_again(effects);
                     self.ask_again(effects);
                 }
                 if ended {
@@ -207,6 +224,7 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Overview(overview) => open.overseen.take(ticket, *overview),
             Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)

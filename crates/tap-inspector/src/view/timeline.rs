@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{RowKind, Severity};
+use tap_session::{LinkKind, RowKind, Severity};
 use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
@@ -39,6 +39,10 @@ impl Inspector {
         }
         if open.findings.n > 0 {
             spans.push(span(&format!("  ! {}", open.findings.n), self.theme.warning));
+        }
+        let overview = &open.overseen.overview;
+        if let (Some(p50_ns), Some(p95_ns)) = (overview.p50_ns, overview.p95_ns) {
+            spans.push(span(&format!("  p50 {}  p95 {}", duration(p50_ns), duration(p95_ns)), self.theme.dim));
         }
         if !open.findings.complete && open.last_seq > 0 {
             let share = open.findings.seq.saturating_mul(100) / open.last_seq.max(1);
@@ -160,10 +164,18 @@ impl Inspector {
             (_, Direction::ToServer) => "->",
             (_, Direction::ToClient) => "<-",
         };
-        let mut spans =
-            vec![span(&format!("{sign} "), sign_style), right(&number, columns.number, self.theme.dim), Span::raw(" ")];
+        let fold = if open.calls && open.rows.is_unfolded(row.at()) { "▾" } else { " " };
+        let mut spans = vec![
+            span(sign, sign_style),
+            span(fold, self.theme.bold),
+            right(&number, columns.number, self.theme.dim),
+            Span::raw(" "),
+        ];
+        // Under a call times count from it.
+        let over = open.rows.call_over(row.at()).and_then(|call| open.rows.rows().iter().find(|row| row.at() == call));
         if columns.clock > 0 {
-            spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
+            let since = over.map(|call| format!("  +{}", duration(row.row.at_ns.saturating_sub(call.row.at_ns))));
+            spans.push(cell(since.as_ref().unwrap_or(&row.clock), columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
         // The last column of it stays free.
@@ -174,10 +186,28 @@ impl Inspector {
             spans.push(cell(&number, width, self.theme.dim));
             room -= width;
         }
-        let (what, about) = what(row);
+        let (what, about) = match over {
+            Some(_) => {
+                let (what, about, _) = self.told(row);
+                (format!("│ {what}"), about)
+            }
+            None => what(row),
+        };
+        let is_round = open.sequence.links_of(row.at()).iter().any(|link| link.kind == LinkKind::Round);
+        let what = if is_round && open.calls { format!("└ {what}") } else { what };
         let all = format!("{what}  {about}");
         let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
-        spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
+        spans.push(cell(
+            &what,
+            used,
+            if over.is_some() {
+                self.theme.dim
+            } else if row.is_problem() {
+                self.theme.bold
+            } else {
+                Style::new()
+            },
+        ));
         let rest = room - used;
         spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
         spans.push(Span::raw(" "));

@@ -34,7 +34,7 @@ impl Inspector {
 
     fn explained(&self, open: &Open, screen: &Screen<'_>, row: &Row) -> String {
         let at = row.at();
-        let link = open.sequence.links.iter().find(|link| link.from == at && link.kind != LinkKind::Redelivered);
+        let link = open.sequence.links_of(at).iter().find(|link| link.kind != LinkKind::Redelivered);
         match row.row.kind {
             RowKind::Request if row.direction() == Direction::ToClient => self.asked(open, screen, row),
             RowKind::Request => self.requested(open, screen, row),

@@ -137,7 +137,7 @@ impl Inspector {
     }
 
     /// What a message says, in a word and in a few more.
-    fn told(&self, row: &Row) -> (String, String, Style) {
+    pub(in crate::view) fn told(&self, row: &Row) -> (String, String, Style) {
         let plain = if row.is_problem() { self.theme.bold } else { Style::new() };
         let (what, about) = what(row);
         match row.row.kind {

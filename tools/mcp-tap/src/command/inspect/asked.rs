@@ -206,7 +206,9 @@ impl Asked {
             | Query::Message(..)
             | Query::Begun(..) => &self.quick,
             Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => &self.whole,
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
+                &self.whole
+            }
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));

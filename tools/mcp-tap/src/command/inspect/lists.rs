@@ -104,6 +104,7 @@ impl<'a> Lists<'a> {
             | Query::Stats(..)
             | Query::Tools(..)
             | Query::Links(..)
+            | Query::Overview(_)
             | Query::Compare(..)
             | Query::Search(_) => Ok(()),
         };

@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use tap_inspector::{Answer, Effect, Input, Inspector, Key, Query, SessionKey, Theme};
+use tap_inspector::{Answer, Effect, Input, Inspector, Key, Mouse, MouseKind, Query, SessionKey, Theme};
 
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
@@ -54,7 +54,11 @@ impl Bench<'_> {
                             self.depth.step();
                         }
                     }
-                    Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
+                    Query::Overview(_)
+                    | Query::Stats(..)
+                    | Query::Tools(..)
+                    | Query::Compare(..)
+                    | Query::Search(_) => {
                         self.figures.answer(ticket, query);
                     }
                     _ => self.lists.answer(ticket, query),
@@ -150,8 +154,30 @@ fn a_timeline() {
     assert_snapshot!("timeline_small", screen("demo.jsonl", SMALL, ""));
     assert_snapshot!("timeline_large", screen("demo.jsonl", LARGE, "] ]"));
     assert_snapshot!("timeline_frames", screen("demo.jsonl", SMALL, "v G"));
+    assert_snapshot!("timeline_unfolded", screen("demo.jsonl", SMALL, "j j j j j l"));
+    assert_snapshot!("timeline_rounds", screen("modern.jsonl", SMALL, "j j j l"));
     assert_snapshot!("timeline_broken", screen("broken.jsonl", SMALL, "]"));
     assert_snapshot!("timeline_modern", screen("modern.jsonl", LARGE, "G"));
+}
+
+#[test]
+fn a_click_on_the_overview_goes_to_what_was_there() {
+    let numbers = [0, 1, 2, 30, 79].map(|column| {
+        look("demo.jsonl", SMALL, true, |bench| {
+            bench.press("v");
+            bench.feed(Input::Mouse(Mouse { kind: MouseKind::Press, column, row: 2 }));
+            bench.press("Y");
+            bench.done.pop().unwrap_or_default()
+        })
+    });
+    assert_eq!(numbers, ["copy demo:1", "copy demo:2", "copy demo:4", "copy demo:15", "copy demo:16"]);
+    // The rows of the list are where they are seen, below it.
+    let pressed = look("demo.jsonl", SMALL, true, |bench| {
+        bench.feed(Input::Mouse(Mouse { kind: MouseKind::Press, column: 9, row: 7 }));
+        bench.press("Y");
+        bench.done.pop()
+    });
+    assert_eq!(pressed.as_deref(), Some("copy demo:6"));
 }
 
 #[test]
@@ -229,7 +255,7 @@ fn a_filter_shows_what_log_shows() {
             }
             let screen = bench.screen();
             let rows =
-                screen.lines().skip(4).map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
+                screen.lines().skip(5).map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
             rows.map(|number: u64| number.to_string()).collect::<Vec<_>>().join(" ")
         });
         if recording == "broken.jsonl" {
@@ -254,6 +280,10 @@ fn keys_do_what_the_table_of_keys_says() {
         ("# '13' enter 3 j j 2 k j 3 Y", "copy demo:15"),
         ("3 v j f j Y", "copy demo:3"),
         ("3 # '15' enter f g j j j Y", "copy demo:16"),
+        ("# '13' enter l j j Y h Y", "copy demo:15, copy demo:13"),
+        ("# '13' enter l h j Y", "copy demo:18"),
+        ("# '13' enter l l esc j Y", "copy demo:14"),
+        ("# '13' enter l j f v G Y", "copy demo:17"),
         ("3 enter esc z l left right + - esc Y", "copy demo:1"),
         ("# '13' enter enter c", "copy mcp-tap call report '{\"city\":\"Bern\"}'"),
         ("# '1' enter enter w P E", "write demo-1.json, open demo-1.json false, open demo-1.json true"),
