@@ -26,6 +26,9 @@ const CARRIED: usize = 3;
 /// From this height of the screen on there are lines at the bottom that tell what time was spent on.
 const FOOT_FROM: u16 = 16;
 
+/// How often it is asked anew which calls began before the rows at hand while these move on with a live session, nanoseconds.
+const BEGUN_AGAIN_NS: u64 = 500_000_000;
+
 /// How the view stands.
 #[derive(Debug, Default)]
 pub(crate) struct Sequence {
@@ -42,6 +45,8 @@ pub(crate) struct Sequence {
     /// Requests that were begun before the rows at hand and not answered before them.
     pub(crate) begun: Vec<Row>,
     begun_asked: Option<Asked<At>>,
+    /// When they were asked for last, nanoseconds since the Unix epoch.
+    begun_asked_unix_ns: u64,
 }
 
 /// A part of time that was chosen.
@@ -122,7 +127,7 @@ impl Open {
     pub(crate) fn sequence_screen(&self, height: usize) -> Screen<'_> {
         let all = self.rows.rows();
         let begun = if self.filter.is_none() { &*self.sequence.begun } else { &[] };
-        let bars = bars(begun.iter().chain(all), &self.sequence.links);
+        let bars = bars(all.iter().chain(begun), &self.sequence.links);
         let top = self.rows.visible(height).next().map_or(0, |(index, _)| index);
         let mut n_carried = 0;
         loop {
@@ -302,14 +307,14 @@ impl Inspector {
     pub(crate) fn fetch_sequence(&mut self, effects: &mut Vec<Effect>) {
         self.lend_rows(effects);
         let (links, begun) = (self.ticket(), self.ticket());
-        let view = self.view;
+        let (view, now) = (self.view, self.now_unix_ns);
         let Some(open) = self.open.as_mut().filter(|_| matches!(view, View::Sequence | View::Timeline)) else {
             return;
         };
         let (Some(first), Some(last)) = (open.rows.rows().first(), open.rows.rows().last()) else {
             return;
         };
-        let key = open.session.key;
+        let (key, live) = (open.session.key, open.live);
         let end = last.row.pair.map_or(last.at(), |pair| pair.max(last.at()));
         let of = (first.at(), end, open.findings.complete || open.findings.seq >= end.seq);
         let (first, begins) = (first.at(), open.rows.begins());
@@ -320,12 +325,14 @@ impl Inspector {
             sequence.links_asked = Some(Asked { of, ticket: Some(links) });
             effects.push(Effect::Ask(links, Query::Links(key, of.0, of.1)));
         }
-        let is_free = sequence.begun_asked.is_none_or(|asked| asked.ticket.is_none() && asked.of != first);
+        let is_due = !live || sequence.begun_asked_unix_ns.saturating_add(BEGUN_AGAIN_NS) <= now;
+        let is_free = sequence.begun_asked.is_none_or(|asked| asked.ticket.is_none() && asked.of != first && is_due);
         if view == View::Sequence && begins && is_free {
             sequence.begun.clear();
             sequence.begun_asked = Some(Asked { of: first, ticket: None });
         } else if view == View::Sequence && is_free {
             sequence.begun_asked = Some(Asked { of: first, ticket: Some(begun) });
+            sequence.begun_asked_unix_ns = now;
             effects.push(Effect::Ask(begun, Query::Begun(key, first)));
         }
     }

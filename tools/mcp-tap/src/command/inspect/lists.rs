@@ -19,7 +19,7 @@ use crate::reference::shortest;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How many calls before a message are looked at for those that were in flight when it came.
-const BEGUN_LOOK_BACK: u64 = 20_000;
+const BEGUN_LOOK_BACK: u64 = 10_000;
 
 /// How many of these are told at most, the newest of them.
 const BEGUN_LIMIT: u64 = 200;
