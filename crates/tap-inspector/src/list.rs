@@ -58,16 +58,6 @@ impl Rows {
         self.cursor
     }
 
-    /// The message that the cursor is on, or is to be on when rows come.
-    pub(crate) fn place(&self) -> Option<At> {
-        self.wanted.or_else(|| self.current().map(Row::at))
-    }
-
-    /// Whether the cursor is where it would be put for this message.
-    pub(crate) fn is_nearest(&self, at: At) -> bool {
-        !self.rows.is_empty() && self.nearest(at) == self.cursor
-    }
-
     /// Whether nothing is before the rows at hand.
     pub(crate) fn begins(&self) -> bool {
         self.at_begin
@@ -118,6 +108,21 @@ impl Rows {
         self.cursor = index;
         self.keep_in_sight(height);
         true
+    }
+
+    /// Whether all rows near a message are there: one that is not there does not exist.
+    pub(crate) fn covers(&self, at: At) -> bool {
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else {
+            return false;
+        };
+        (self.at_begin || first.at() <= at) && (self.at_end || at <= last.at())
+    }
+
+    /// Puts the cursor on the row of a message, or on the nearest before it.
+    pub(crate) fn go_near(&mut self, at: At, height: usize) {
+        self.wanted = None;
+        self.cursor = self.nearest(at);
+        self.keep_in_sight(height);
     }
 
     /// The index of the row of a message: its own, or that of the call which it answers.

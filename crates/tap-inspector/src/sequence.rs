@@ -15,7 +15,7 @@ use tap_session::{At, Link, LinkKind, RowKind};
 use crate::data::Row;
 use crate::effect::{Answer, Effect, Query, RowsPart, Ticket};
 use crate::keymap::Action;
-use crate::model::{Asked, Inspector, Open, Pane, View};
+use crate::model::{Asked, Inspector, Open, Pane, Point, View};
 
 use axis::{Axis, Range, Scale};
 use bars::{Bar, bars, moment};
@@ -37,8 +37,6 @@ pub(crate) struct Sequence {
     pub(crate) zoom: Option<Zoom>,
     /// The timeline's way to show rows, while this view has them by the frame.
     borrowed: Option<bool>,
-    /// The message that the cursor was on when the rows were given back.
-    place: Option<At>,
     /// Which messages among the rows at hand belong to which.
     pub(crate) links: Vec<Link>,
     links_asked: Option<Asked<(At, At, bool)>>,
@@ -194,6 +192,7 @@ impl Inspector {
         match action {
             Action::First | Action::Last => {
                 open.rows.follow = action == Action::Last && open.live;
+                open.point = None;
                 self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
             }
             Action::Open => open.pane = Pane::Detail,
@@ -250,6 +249,7 @@ impl Inspector {
         let at = row.checked_sub(screen.n_carried).and_then(|row| screen.rows.get(row)).map(Row::at);
         if let Some(at) = at {
             open.rows.follow = false;
+            open.point = None;
             open.rows.go_to(at, height);
         }
     }
@@ -271,7 +271,6 @@ impl Inspector {
         let Some(open) = &mut self.open else {
             return;
         };
-        let here = open.rows.place();
         let calls = match (view, open.sequence.borrowed) {
             (View::Sequence, None) => {
                 open.sequence.borrowed = Some(open.calls);
@@ -287,13 +286,12 @@ impl Inspector {
         if calls == open.calls {
             return;
         }
-        // Back on the message where it was, if the cursor stayed on its call.
-        let place = open.sequence.place.take().filter(|place| !calls && open.rows.is_nearest(*place));
-        let at = place.or(here);
-        open.sequence.place = at.filter(|_| calls);
+        // What is looked at stays that, also where it has no row of its own.
+        let at = open.at();
         open.calls = calls;
         if let Some(at) = at {
             open.rows.want(at);
+            open.point = Some(Point { at, row: None });
         }
         let part = match (open.rows.follow, at) {
             (true, _) => RowsPart::Last,

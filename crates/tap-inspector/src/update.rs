@@ -70,6 +70,7 @@ impl Inspector {
     /// Puts every cursor where there is something, and every top where its cursor is seen.
     fn fit(&mut self) {
         self.keep_session_in_sight();
+        self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
         let two = columns >= crate::view::TWO_PANES && self.view != View::Sequence;
         let Some(open) = &mut self.open else {
@@ -80,8 +81,7 @@ impl Inspector {
         if let Some(detail) = &mut open.detail {
             detail.fit(usize::from(columns.saturating_sub(list)), height);
         }
-        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
-        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        open.state.fit(height);
         let n_findings = open.findings.all().count();
         let height = height.saturating_sub(crate::view::ADVICE).max(1);
         let findings = &mut open.findings;
@@ -146,6 +146,12 @@ impl Inspector {
         let strip = self.overview_height();
         if strip > 0 && usize::from(mouse.row) == crate::view::OVERVIEW_ROW {
             return self.seek_in_overview(mouse.column, effects);
+        }
+        let last_seq = self.open.as_ref().map_or(0, |open| open.last_seq);
+        if self.view == View::State
+            && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
+        {
+            return self.jump(tap_session::At { seq, member: 0 }, effects);
         }
         let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP + usize::from(strip)) else {
             return;
@@ -233,7 +239,9 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
-                self.view = View::Timeline;
+                if self.view != View::Tools || !self.back_in_tools() {
+                    self.view = View::Timeline;
+                }
             }
         }
     }

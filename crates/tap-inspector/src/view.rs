@@ -7,6 +7,7 @@ mod overview;
 mod search;
 mod sequence;
 mod sessions;
+mod state;
 mod stats;
 mod timeline;
 mod tools;
@@ -16,9 +17,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::keymap::{Action, KEYMAP};
+use crate::keymap::{Action, KEYMAP, Scope};
 use crate::model::{Inspector, View};
 use crate::text::{fitted, span};
+
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -109,6 +112,7 @@ impl Inspector {
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
             (None, Some(open), View::Sequence) => self.about_arrow(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -147,12 +151,43 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State | View::Findings | View::Stats | View::Tools | View::Compare | View::Search => {
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::Findings | View::Compare | View::Search => {
                 &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
             }
         };
         let mut spans = vec![Span::raw(" ")];
-        for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {
+        // As it is called here: elsewhere the same may have another name.
+        let named = |action: &Action| {
+            let in_scope =
+                |scope: &Scope| KEYMAP.iter().find(|binding| binding.action == *action && binding.scope == *scope);
+            self.scopes().iter().find_map(in_scope)
+        };
+        for binding in actions.iter().filter_map(named) {
             spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }

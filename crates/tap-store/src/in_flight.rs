@@ -5,7 +5,7 @@ use tap_session::At;
 
 use crate::error::StoreError;
 use crate::reader::{Listed, SessionId, Store};
-use crate::stored::listed_from;
+use crate::stored::{LISTED_COLUMNS, columns, listed_from};
 use crate::writer::signed;
 
 impl Store {
@@ -26,25 +26,27 @@ impl Store {
     ) -> Result<Vec<Listed>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Listed>> {
-            let mut answered_later = connection.prepare_cached(
-                "SELECT this.*, NULL AS answer_length FROM
-                     (SELECT * FROM message
+            let (this, message) = (columns("this", LISTED_COLUMNS), columns("message", LISTED_COLUMNS));
+            let mut answered_later = connection.prepare_cached(&format!(
+                "SELECT {this} FROM
+                     (SELECT {message} FROM message
                       WHERE session = ?1 AND (seq, member) < (?2, ?3)
                           AND (kind = 1 OR kind = 6 OR kind = 7 OR kind = 10 OR kind = 11)
                       ORDER BY seq DESC, member DESC LIMIT ?4) AS this
                  WHERE this.kind = 1 AND (this.pair_seq, this.pair_member) >= (?2, ?3)
-                 ORDER BY seq DESC, member DESC LIMIT ?5",
-            )?;
-            let mut never_answered = connection.prepare_cached(
-                "SELECT *, NULL AS answer_length FROM message INDEXED BY message_waiting
+                 ORDER BY seq DESC, member DESC LIMIT ?5"
+            ))?;
+            let mut never_answered = connection.prepare_cached(&format!(
+                "SELECT {message} FROM message INDEXED BY message_waiting
                  WHERE session = ?1 AND kind = 1 AND pair_seq IS NULL AND (seq, member) < (?2, ?3)
-                 ORDER BY seq DESC, member DESC LIMIT ?4",
-            )?;
+                 ORDER BY seq DESC, member DESC LIMIT ?4"
+            ))?;
             let (seq, member) = (signed(at.seq), signed(at.member));
             let later = params![session.0, seq, member, signed(look_back), signed(limit)];
-            let mut found = answered_later.query_map(later, listed_from)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut found =
+                answered_later.query_map(later, |row| listed_from(row, 0))?.collect::<rusqlite::Result<Vec<_>>>()?;
             let never = params![session.0, seq, member, signed(limit)];
-            for listed in never_answered.query_map(never, listed_from)? {
+            for listed in never_answered.query_map(never, |row| listed_from(row, 0))? {
                 found.push(listed?);
             }
             Ok(found)

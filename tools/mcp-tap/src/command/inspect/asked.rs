@@ -204,7 +204,8 @@ impl Asked {
             | Query::Again(..)
             | Query::Rows(_)
             | Query::Message(..)
-            | Query::Begun(..) => &self.quick,
+            | Query::Begun(..)
+            | Query::At(..) => &self.quick,
             Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
             Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
                 &self.whole

@@ -1,6 +1,9 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod differences;
 mod overview;
+mod stats;
+mod tools;
 
 use std::sync::mpsc::Receiver;
 
@@ -16,6 +19,8 @@ pub(super) struct Figures<'a> {
     answers: &'a Answers,
     /// The session that is in one line, as far as that was worked out.
     overseen: Option<Overseen>,
+    counting: Option<stats::Counting>,
+    offered: tools::Kept,
 }
 
 /// Answers until nobody asks any more.
@@ -28,7 +33,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, overseen: None }
+        Self { opened, answers, overseen: None, counting: None, offered: tools::Kept::default() }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -43,7 +48,9 @@ impl<'a> Figures<'a> {
                 let overseen = self.overseen.insert(old.unwrap_or_else(|| Overseen::new(key)));
                 overseen.go_on(&self.opened.store, ticket, answers)
             }
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
+            Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
+            Query::Compare(..) | Query::Search(_) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {
