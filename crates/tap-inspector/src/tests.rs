@@ -1,12 +1,14 @@
 //! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
 //! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
 
+mod sequence;
+
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_frame::Stream;
 use tap_jsonrpc::Notes;
-use tap_session::{At, MessageRow, RowKind, Severity, Status};
+use tap_session::{At, Link, LinkKind, MessageRow, RowKind, Severity, Status};
 
 use crate::*;
 
@@ -154,7 +156,9 @@ impl World {
                 };
                 let (from, to) = (from.max(1), to.min(last));
                 // With a filter some are left out.
-                let fits = |seq: &u64| query.filter.is_none() || seq % 10 < 3;
+                // So are lines of stderr in a list of calls: in short sessions, so that those of long ones are easily counted.
+                let is_call = |seq: &u64| !query.calls || seq % 25 != 9 || last > 5_000;
+                let fits = |seq: &u64| (query.filter.is_none() || seq % 10 < 3) && is_call(seq);
                 Answer::Rows(RowsAnswer {
                     rows: (from..=to).filter(fits).map(row).collect(),
                     at_begin: from <= 1,
@@ -209,6 +213,27 @@ impl World {
                     by: "server",
                 };
                 Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
+            }
+            Query::Links(_, first, last) => {
+                let at = |seq| At { seq, member: 0 };
+                let kinds = [LinkKind::Progress, LinkKind::Round, LinkKind::Delivered, LinkKind::Cancels];
+                let link = |seq: u64| Link { from: at(seq), to: at(seq - 2), kind: kinds[(seq / 3 % 4) as usize] };
+                Answer::Links((first.seq.max(3)..=last.seq).step_by(3).map(link).collect())
+            }
+            Query::Overview(_) => {
+                let part =
+                    |n: u64| OverviewPart { first_seq: n * 7 % last.max(1), n_bytes: n * 1_000, n_errors: n % 50 / 49 };
+                Answer::Overview(Box::new(Overview {
+                    part_ns: 10,
+                    parts: (0..last.min(300)).map(part).collect(),
+                    through: last,
+                    complete,
+                    p50_ns: Some(last),
+                    p95_ns: None,
+                }))
+            }
+            Query::Begun(_, at) => {
+                Answer::Begun((at.seq.saturating_sub(9)..at.seq).filter(|seq| *seq > 0).map(row).collect())
             }
             Query::Stats(query) => {
                 let line = |n: u64| StatsLine {
@@ -432,8 +457,8 @@ fn a_list_of_any_length_holds_what_is_near_the_cursor() {
         ("ctrl-o", 1),
         ("ctrl-n", 500_000),
         ("ctrl-o ctrl-o ctrl-n", 500_000),
-        ("pgup", 499_982),
-        ("v", 499_982),
+        ("pgup", 499_983),
+        ("v", 499_983),
     ] {
         drive(&mut world, &mut inspector, keys);
         assert_eq!(seq(&inspector), expected, "{keys}");

@@ -33,6 +33,7 @@ fn the_page_of_the_inspector_has_all_keys() {
         (Scope::Moving, "moving"),
         (Scope::Sessions, "in the list of sessions"),
         (Scope::Session, "in a session"),
+        (Scope::Sequence, "where it is seen who said what to whom"),
         (Scope::Detail, "in a message"),
     ];
     for (scope, place) in places {
