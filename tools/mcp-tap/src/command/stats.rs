@@ -196,7 +196,7 @@ fn table(out: &mut Output, rows: &mut [(Key, Row)]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn as_json(key: &Key, row: &mut Row) -> serde_json::Value {
+fn as_json(key: &Key, row: &mut Row) -> Value {
     let group = &mut row.group;
     let [p50, p90, p99, max] = group.latencies.percentiles([50, 90, 99, 100]);
     let [first_progress] = group.first_progress.percentiles([50]);

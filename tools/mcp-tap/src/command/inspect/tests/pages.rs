@@ -34,6 +34,8 @@ fn the_page_of_the_inspector_has_all_keys() {
         (Scope::Sessions, "in the list of sessions"),
         (Scope::Session, "in a session"),
         (Scope::Detail, "in a message"),
+        (Scope::Stats, "among statistics"),
+        (Scope::Tools, "among what the server offers"),
     ];
     for (scope, place) in places {
         let _ = writeln!(table, "| | | **{place}** |");
