@@ -6,7 +6,7 @@ use tap_filter::Filter;
 use tap_session::At;
 
 use crate::compare::Compared;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
 use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
@@ -61,8 +61,10 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
-    /// What was true after a message, and what it changed.
-    State(SessionKey, u64),
+    /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
+    State(SessionKey, u64, Option<String>),
+    /// Which message was the first at a moment or after it.
+    At(SessionKey, Moment),
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
     /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
@@ -134,7 +136,9 @@ pub enum Answer {
     /// A message.
     Message(Box<MessageParts>),
     /// A state.
-    State(StatedFacts),
+    State(Box<StatedFacts>),
+    /// A message; `None` when there is none so late.
+    At(Option<At>),
     /// Findings up to the message with this number; `true` when that is all.
     Findings(Vec<FindingLine>, u64, bool),
     /// Figures.

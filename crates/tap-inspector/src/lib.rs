@@ -23,9 +23,11 @@ mod input;
 mod keymap;
 mod list;
 mod model;
+mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -38,7 +40,7 @@ mod view;
 
 pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};

@@ -180,14 +180,25 @@ impl World {
                 let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
                 Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
             }
-            Query::State(_, seq) => {
+            Query::State(_, seq, list) => {
                 let fact = Fact {
-                    part: "tools".into(),
+                    part: if list.is_some() { "lists".into() } else { EVIL.into() },
                     name: EVIL.into(),
                     text: EVIL.into(),
                     changed: Some(Some(EVIL.into())),
                 };
-                Answer::State(StatedFacts { seq: *seq, facts: vec![fact; 50] })
+                let text = (EVIL.to_owned(), EVIL.to_owned());
+                Answer::State(Box::new(StatedFacts {
+                    seq: *seq,
+                    row: (*seq % 5 != 0).then(|| row(*seq)),
+                    since_ns: *seq,
+                    conversation: Some(7),
+                    facts: vec![fact; 50],
+                    gone: vec![text.clone(); 3],
+                    list: list.clone(),
+                    items: vec![text; 40],
+                    n_items: 50,
+                }))
             }
             Query::Findings(_) => {
                 let finding = |seq: u64| FindingLine {
@@ -205,6 +216,10 @@ impl World {
             Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
             Query::Search(_) => Answer::Hits(Box::new(Hits::default())),
+            Query::At(_, Moment::Since(ns) | Moment::Clock(ns)) => {
+                let seq = ns % (last + 2);
+                Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
+            }
             Query::Watch(_) => return None,
         })
     }
@@ -237,6 +252,7 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
         if let Some(definition) = &open.tools.definition {
             assert!(definition.cursor < definition.n_lines().max(1), "a line of the definition");
         }
+        assert!(open.state.cursor < open.state.n_lines().max(1), "state");
         assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }

@@ -6,6 +6,7 @@ mod overlay;
 mod search;
 mod sequence;
 mod sessions;
+mod state;
 mod stats;
 mod timeline;
 mod tools;
@@ -18,6 +19,8 @@ use ratatui::widgets::Paragraph;
 use crate::keymap::{Action, KEYMAP};
 use crate::model::{Inspector, View};
 use crate::text::{fitted, span};
+
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -139,10 +142,22 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
             View::Tools => {
                 &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
             }
-            View::State | View::Findings | View::Sequence | View::Compare | View::Search => {
+            View::Findings | View::Sequence | View::Compare | View::Search => {
                 &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
             }
         };

@@ -11,6 +11,7 @@ mod about;
 mod derive;
 mod error;
 mod exchanges;
+mod fetched;
 mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
@@ -18,6 +19,7 @@ mod http_traffic;
 mod reader;
 mod recorder;
 mod schema;
+mod search;
 mod spill;
 mod stored;
 mod text;
@@ -30,5 +32,6 @@ pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
-pub use text::{Imported, export, import};
+pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
+pub use text::{Chosen, Imported, export, export_chosen, import};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

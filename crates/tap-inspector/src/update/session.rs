@@ -9,8 +9,11 @@ use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
 use crate::sequence::Sequence;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::tools::Tools;
+
+use super::navigate::none;
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -58,9 +61,9 @@ impl Inspector {
             detail: None,
             detail_asked: None,
             opens_strings: true,
-            state: None,
-            state_asked: None,
-            state_scroll: 0,
+            state: Stated::default(),
+            point: None,
+            moment: None,
             findings,
             sequence: Sequence::default(),
             stats: Stats::default(),
@@ -95,14 +98,13 @@ impl Inspector {
             open.rows.asked(next, part);
             effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
         }
-        let Some(at) = open.rows.current().map(Row::at) else {
+        let Some(at) = open.at() else {
             return;
         };
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
         let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
-        let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -111,14 +113,11 @@ impl Inspector {
             }
             effects.push(Effect::Ask(ticket, Query::Message(key, at)));
         }
-        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
-        {
+        if self.view == View::State {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
-                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+                open.state.ask(key, at.seq, ticket, effects);
             }
-            effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
         }
     }
 
@@ -130,12 +129,11 @@ impl Inspector {
         open.rows.failed(ticket);
         open.stats.failed(ticket);
         open.tools.failed(ticket);
-        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.moment = open.moment.filter(|moment| *moment != ticket);
+        open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
-            asked.ticket = None;
-        }
-        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
         }
     }
@@ -153,7 +151,7 @@ impl Inspector {
                     self.take_again(answer.rows);
                     return;
                 }
-                if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
+                if let Some(seeking) = open.seeking.clone().filter(|seeking| seeking.ticket == ticket) {
                     let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
                     match found.map(Row::at) {
                         Some(at) => {
@@ -162,10 +160,7 @@ impl Inspector {
                         }
                         None if answer.complete => {
                             open.seeking = None;
-                            self.say(
-                                if seeking.forward { "no problem behind this" } else { "no problem before this" },
-                                false,
-                            );
+                            self.say(none(&seeking.what, seeking.forward), false);
                         }
                         None => {}
                     }
@@ -182,9 +177,13 @@ impl Inspector {
                 let opens_strings = open.opens_strings;
                 open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
             }
-            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
-                open.state_asked = None;
-                open.state = Some(facts);
+            Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::At(at) if open.moment == Some(ticket) => {
+                open.moment = None;
+                match at {
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("the session was over by then", false),
+                }
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
                 open.findings.n += found.len() as u64;
@@ -216,7 +215,7 @@ impl Inspector {
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
-            | Answer::State(_)
+            | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)
             | Answer::Stats(_)
@@ -288,7 +287,7 @@ impl Inspector {
             return;
         };
         open.filter = filter;
-        let at = open.rows.current().map(Row::at);
+        let at = open.at();
         match at {
             Some(at) => {
                 open.rows.want(at);

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use serde_json::{Value, json};
+use tap_filter::Filter;
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Global, GroupBy, Stats, StatsFormat};
 use crate::counting::{By, Counter, Group, Key, Scope};
 use crate::failure::{Failure, NO};
+use crate::filtering;
 use crate::following::follow;
 use crate::output::{Output, Style};
+use crate::progress::catch_up;
 use crate::reference::{Found, sessions};
+use crate::subject::Findings;
 use crate::text::{column, duration, shown, size, wrapped};
 
 /// A line of the table: what was counted together, in one session or in many.
@@ -27,17 +31,18 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
         GroupBy::Tool => By::Tool,
         GroupBy::Method => By::Method,
     };
+    let filter = filtering::read(&stats.which.filter())?;
     let mut rows = HashMap::new();
     let mut hint = None;
     for found in sessions(global, &stats.which)? {
         let found = found?;
-        count(global, &found, by, &mut rows)?;
+        count(global, &found, by, filter.as_ref(), &mut rows)?;
         hint = hint.or(found.hint_when_empty());
     }
     let mut rows: Vec<(Key, Row)> = rows.into_iter().collect();
     if rows.is_empty() {
         if !global.quiet {
-            let _ = writeln!(std::io::stderr(), "no calls");
+            let _ = writeln!(std::io::stderr(), "no calls{}", if filter.is_some() { " that fit" } else { "" });
             if let Some(hint) = hint {
                 let _ = writeln!(std::io::stderr(), "  {hint}");
             }
@@ -65,14 +70,27 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Counts the calls of a session that began in the part that was asked for, also where they ended behind it.
-fn count(global: &Global, found: &Found, by: By, rows: &mut HashMap<Key, Row>) -> Result<(), Failure> {
+/// Counts the calls of a session that fit and began in the part that was asked for, also where they ended behind it.
+fn count(
+    global: &Global,
+    found: &Found,
+    by: By,
+    filter: Option<&Filter>,
+    rows: &mut HashMap<Key, Row>,
+) -> Result<(), Failure> {
+    let findings = match filter {
+        Some(filter) => {
+            catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
+            filtering::findings_for(global, found, filter)?
+        }
+        None => Findings::default(),
+    };
     let scope = Scope {
         store: &found.store,
         session: &found.session,
         conversation: found.conversation,
         part: found.part,
-        filter: None,
+        filter: filter.map(|filter| (filter, &findings)),
     };
     let mut counter = Counter::new(usize::MAX);
     let followed = follow(global, found, u64::MAX, |seen| Ok(counter.take(&seen, &scope)?))?;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, EndKind, Query, Row, SessionKey, SessionLine, Ticket};
-use tap_session::At;
-use tap_store::{EndReason, Session, SessionId, Store, StoreError};
+use tap_inspector::{Answer, EndKind, Moment, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_session::{At, MessageRow};
+use tap_store::{EndReason, ListKind, Part, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
 use super::{message, rows};
@@ -90,6 +90,9 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
+            Query::At(key, moment) => self.at(key, moment).map(|at| {
+                answers.give(ticket, Answer::At(at));
+            }),
             Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
@@ -146,6 +149,31 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
+    /// The first message at a moment or after it.
+    fn at(&mut self, key: SessionKey, moment: Moment) -> Result<Option<At>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(None);
+        };
+        let (store, id) = (self.store(), session.id);
+        let began_unix_ns = session.start.opened_unix_ns;
+        let is_before = |row: &MessageRow| match moment {
+            Moment::Since(ns) => row.at_ns < ns,
+            Moment::Clock(ns) => row.wall_ns < first_at(&self.opened.zone, began_unix_ns, ns),
+        };
+        // Both clocks rise from message to message, all but for a wall clock that was set back.
+        let (mut low, mut high) = (1, last_seq(store, id)?.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = store.list(id, ListKind::Frames, Part::From(middle), 1)?;
+            match found.first() {
+                Some(listed) if is_before(&listed.row) => low = listed.row.at.seq.saturating_add(1),
+                _ => high = middle,
+            }
+        }
+        let found = store.list(id, ListKind::Frames, Part::From(low), 1)?;
+        Ok(found.first().map(|listed| At { seq: listed.row.at.seq, member: 0 }))
+    }
+
     /// Rows as they are now.
     fn again(&mut self, key: SessionKey, places: &[At]) -> Result<Vec<Row>, StoreError> {
         let Some(session) = self.session(key)? else {
@@ -163,6 +191,32 @@ impl<'a> Lists<'a> {
         }
         Ok(rows)
     }
+}
+
+/// The first moment from another one on, at which it is so late in the day: nanoseconds since midnight to nanoseconds since
+/// the Unix epoch.
+fn first_at(zone: &TimeZone, from_unix_ns: u64, since_midnight_ns: u64) -> u64 {
+    let from = Timestamp::from_nanosecond(i128::from(from_unix_ns)).unwrap_or_default().to_zoned(zone.clone());
+    let seconds = since_midnight_ns / 1_000_000_000;
+    let part = |value: u64| i8::try_from(value).unwrap_or(0);
+    let time = jiff::civil::Time::new(
+        part(seconds / 3_600),
+        part(seconds / 60 % 60),
+        part(seconds % 60),
+        i32::try_from(since_midnight_ns % 1_000_000_000).unwrap_or(0),
+    );
+    let Ok(time) = time else {
+        return from_unix_ns;
+    };
+    // A second is granted, so that the time that stands beside the first message finds it.
+    let least = from_unix_ns.saturating_sub(1_000_000_000);
+    for date in [Some(from.date()), from.date().tomorrow().ok()].into_iter().flatten() {
+        let there = date.to_datetime(time).to_zoned(zone.clone()).map(|there| there.timestamp().as_nanosecond());
+        if let Some(there) = there.ok().and_then(|ns| u64::try_from(ns).ok()).filter(|ns| least <= *ns) {
+            return there;
+        }
+    }
+    from_unix_ns
 }
 
 /// A wall clock reading where the person is.

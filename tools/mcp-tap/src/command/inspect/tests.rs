@@ -3,6 +3,7 @@
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
 mod pages;
+mod travel;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
