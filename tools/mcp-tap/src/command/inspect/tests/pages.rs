@@ -35,6 +35,8 @@ fn the_page_of_the_inspector_has_all_keys() {
         (Scope::Session, "in a session"),
         (Scope::Sequence, "where it is seen who said what to whom"),
         (Scope::Detail, "in a message"),
+        (Scope::Stats, "among statistics"),
+        (Scope::Tools, "among what the server offers"),
     ];
     for (scope, place) in places {
         let _ = writeln!(table, "| | | **{place}** |");
