@@ -126,6 +126,15 @@ pub(crate) struct Asked<T> {
     pub(crate) ticket: Option<Ticket>,
 }
 
+/// What was asked of a message that is on its way. It is dropped when the cursor goes to another one before.
+#[derive(Debug, Default)]
+pub(crate) struct Postponed {
+    /// Of which.
+    pub(crate) of: Option<At>,
+    /// In the order in which it was asked.
+    pub(crate) actions: Vec<Action>,
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -139,6 +148,8 @@ pub(crate) struct Open {
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
     pub(crate) detail_asked: Option<Asked<At>>,
+    /// What is to be done with a message as soon as it is here.
+    pub(crate) postponed: Postponed,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
     pub(crate) state: Option<StatedFacts>,

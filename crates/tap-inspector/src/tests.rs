@@ -453,3 +453,77 @@ fn the_cursor_keeps_its_place_when_rows_far_from_it_are_forgotten() {
         assert_eq!(seq(&inspector), 1 + n * page);
     }
 }
+
+/// Keys are faster than messages: what is asked of one that is on its way is done when it comes, and only then.
+#[test]
+fn what_is_asked_of_a_message_that_is_on_its_way_is_done_when_it_comes() {
+    let done_by = |effects: &[Effect]| -> Vec<String> {
+        let word = |effect: &Effect| match effect {
+            Effect::Copy(_) => Some("copy".to_owned()),
+            Effect::Open { name, edit, .. } => Some(format!("{} {name}", if *edit { "edit" } else { "page" })),
+            Effect::Write { name, .. } => Some(format!("write {name}")),
+            _ => None,
+        };
+        effects.iter().filter_map(word).collect()
+    };
+    for (size, keys, late_keys, done, cursor) in [
+        ((80, 24), "E", "", "edit 5", 0),
+        ((80, 24), "enter E", "", "edit 5", 0),
+        ((80, 24), "enter P", "", "page 5", 0),
+        ((80, 24), "w", "", "write 5", 0),
+        ((160, 45), "w E", "", "write 5, edit 5", 0),
+        ((160, 45), "tab j j j k", "", "", 2),
+        ((80, 24), "enter j j E", "", "edit 5", 2),
+        ((80, 24), "enter G", "", "", 21),
+        ((80, 24), "enter j h", "j", "", 2),
+        ((80, 24), "enter J", "", "", 0),
+        ((80, 24), "enter p p", "", "", 0),
+        // The cursor was moved first: nothing is done to another message than was meant.
+        ((80, 24), "E j", "", "", 0),
+        ((160, 45), "E j k", "", "", 0),
+        ((80, 24), "enter j q j", "", "", 0),
+        // Who went back to the list wants the editor all the same, and the cursor where it is.
+        ((80, 24), "enter j E q", "", "edit 5", 0),
+    ] {
+        let (mut world, mut inspector) = opened(40, false);
+        let _ = inspector.update(Input::Resize(size.0, size.1));
+        drive(&mut world, &mut inspector, "# 5 enter");
+        inspector.open.as_mut().unwrap().detail = None;
+        inspector.open.as_mut().unwrap().detail_asked = None;
+        let mut told = Vec::new();
+        for key in keys.split(' ') {
+            let effects = inspector.update(Input::Key(Key::named(key).unwrap()));
+            told.extend(done_by(&effects));
+            world.take(effects);
+        }
+        assert_eq!(told, Vec::<String>::new(), "{keys}: before it is there");
+        assert!(inspector.note.is_none(), "{keys}: {:?}", inspector.note);
+        while let Some(index) = world.open.iter().position(|(_, query)| !matches!(query, Query::Watch(_))) {
+            let (ticket, query) = world.open.remove(index);
+            let effects = inspector.update(Input::Answer(ticket, world.answer(&query, true).unwrap()));
+            told.extend(done_by(&effects));
+            world.take(effects);
+        }
+        drive(&mut world, &mut inspector, late_keys);
+        let told: Vec<_> =
+            told.iter().map(|word| word.replace(&format!("{EVIL}-3-"), "").replace(".json", "")).collect();
+        assert_eq!(told.join(", "), done, "{keys}");
+        let detail = inspector.open.as_ref().unwrap().detail.as_ref();
+        assert_eq!(detail.map_or(0, |detail| detail.cursor), cursor, "{keys}");
+    }
+}
+
+#[test]
+fn what_was_asked_of_a_message_that_cannot_be_had_is_forgotten() {
+    let (mut world, mut inspector) = opened(40, false);
+    let effects = inspector.update(Input::Key(Key::named("E").unwrap()));
+    world.take(effects);
+    let index = world.open.iter().position(|(_, query)| matches!(query, Query::Message(..))).unwrap();
+    let (ticket, _) = world.open.remove(index);
+    let effects = inspector.update(Input::Failed(Some(ticket), "the disk is gone".into()));
+    assert!(effects.is_empty(), "{effects:?}");
+    assert!(inspector.open.as_ref().unwrap().postponed.actions.is_empty());
+    // Asked again, it is looked for again.
+    let effects = inspector.update(Input::Key(Key::named("E").unwrap()));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Query::Message(..)))), "{effects:?}");
+}

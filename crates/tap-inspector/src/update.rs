@@ -2,6 +2,7 @@
 
 mod actions;
 mod navigate;
+mod postpone;
 mod session;
 mod typing;
 
@@ -165,6 +166,9 @@ impl Inspector {
 
     /// Does what a key or a name asks for.
     pub(crate) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        if self.postpone(action) {
+            return;
+        }
         match action {
             Action::Quit => effects.push(Effect::Quit),
             Action::Suspend => effects.push(Effect::Suspend),

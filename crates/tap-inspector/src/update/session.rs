@@ -7,7 +7,7 @@ use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
 use crate::sequence::Sequence;
 use crate::stats::Stats;
 use crate::tools::Tools;
@@ -50,6 +50,7 @@ impl Inspector {
             zoomed: false,
             detail: None,
             detail_asked: None,
+            postponed: Postponed::default(),
             opens_strings: true,
             state: None,
             state_asked: None,
@@ -94,7 +95,11 @@ impl Inspector {
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
+        if open.postponed.of != Some(at) {
+            open.postponed = Postponed::default();
+        }
+        let is_looked_at = self.view == View::Timeline && (wide || open.pane == Pane::Detail);
+        let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
         let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
@@ -125,6 +130,7 @@ impl Inspector {
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
+            open.postponed = Postponed::default();
         }
         if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
@@ -172,6 +178,7 @@ impl Inspector {
                 open.detail_asked = None;
                 let opens_strings = open.opens_strings;
                 open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+                self.do_postponed(effects);
             }
             Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 open.state_asked = None;
