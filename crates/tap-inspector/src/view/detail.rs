@@ -115,7 +115,9 @@ impl Inspector {
         }
         spans.push(match content {
             Content::Text(text) => span(&format!("\"{text}\""), self.theme.string),
-            Content::TextLine(text) => span(text, self.theme.string),
+            Content::TextLine(text, _) => span(text, self.theme.string),
+            Content::Mark(mark) => span(&mark.text, self.theme.bad),
+            Content::Blob(blob) => span(&blob.mime_type, self.theme.string),
             Content::Literal(text) => span(text, self.theme.number),
             Content::Open(sign) | Content::Close(sign) | Content::Empty(sign) => span(sign, self.theme.dim),
             Content::Folded(sign, n) => span(&format!("▸ {sign} {n}"), self.theme.dim),
