@@ -19,6 +19,7 @@ mod path;
 mod subject;
 mod test;
 mod value;
+mod wanted;
 
 pub use complete::{Candidate, complete};
 pub use error::FilterError;
@@ -27,3 +28,4 @@ pub use filter::{Context, Filter};
 pub use path::{PathStep, Root};
 pub use subject::{Found, Subject};
 pub use test::{Cost, Plan};
+pub use wanted::Wanted;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::At;
 
+use crate::about::{About, AboutPart};
 use crate::compare::Compared;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
@@ -61,6 +62,8 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
+    /// What is known around a message.
+    About(SessionKey, At, AboutPart),
     /// What was true after a message, and what it changed.
     State(SessionKey, u64),
     /// Which rules were broken; told in parts.
@@ -133,6 +136,8 @@ pub enum Answer {
     Again(Vec<Row>),
     /// A message.
     Message(Box<MessageParts>),
+    /// What is known around a message.
+    About(Box<About>),
     /// A state.
     State(StatedFacts),
     /// Findings up to the message with this number; `true` when that is all.

@@ -15,6 +15,7 @@
 //! Start reading at [`Inspector`] (`model.rs`), then `update.rs` and `view.rs`; `keymap.rs` is the one table of keys, from which
 //! the help is made too.
 
+mod about;
 mod compare;
 mod data;
 mod detail;
@@ -36,6 +37,7 @@ mod tree;
 mod update;
 mod view;
 
+pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::Compared;
 pub use data::{
     Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,

@@ -10,7 +10,10 @@ pub struct Hits {}
 
 /// What is known of it, and where the cursor is.
 #[derive(Debug, Default)]
-pub(crate) struct Search {}
+pub(crate) struct Search {
+    /// What was found is gone through.
+    pub(crate) walks: bool,
+}
 
 impl Search {
     /// Moves the cursor.
@@ -20,6 +23,8 @@ impl Search {
 impl Inspector {
     /// Does what a key asks for in this view.
     pub(crate) fn act_in_search(&mut self, _action: Action, _effects: &mut Vec<Effect>) {}
+
+    pub(crate) fn walk_hits(&mut self, _forward: bool, _effects: &mut Vec<Effect>) {}
 
     /// Takes an answer, if it is to the question that was asked last.
     pub(crate) fn take_hits(&mut self, _ticket: Ticket, _answer: Hits) {}

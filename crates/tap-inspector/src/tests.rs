@@ -178,6 +178,24 @@ impl World {
                 let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
                 Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
             }
+            Query::About(_, at, part) => {
+                let place = At { seq: at.seq % 7 + 1, member: 0 };
+                let line = AboutLine {
+                    name: EVIL.into(),
+                    text: EVIL.into(),
+                    tone: Tone::Bad,
+                    goes_to: Some(Target { session: (at.seq % 3 == 0).then_some(SessionKey(5)), at: place }),
+                };
+                let point = Pointed {
+                    at: *at,
+                    pointer: "/a/1".into(),
+                    text: EVIL.into(),
+                    tone: Tone::Warning,
+                    goes_to: Some(place),
+                };
+                let (lines, points) = (vec![line; 60], vec![point; 3]);
+                Answer::About(Box::new(About { at: *at, part: *part, lines, points, badge: Some(EVIL.into()) }))
+            }
             Query::State(_, seq) => {
                 let fact = Fact {
                     part: "tools".into(),
@@ -474,7 +492,7 @@ fn what_is_asked_of_a_message_that_is_on_its_way_is_done_when_it_comes() {
         ((160, 45), "w E", "", "write 5, edit 5", 0),
         ((160, 45), "tab j j j k", "", "", 2),
         ((80, 24), "enter j j E", "", "edit 5", 2),
-        ((80, 24), "enter G", "", "", 21),
+        ((80, 24), "enter G", "", "", 27),
         ((80, 24), "enter j h", "j", "", 2),
         ((80, 24), "enter J", "", "", 0),
         ((80, 24), "enter p p", "", "", 0),

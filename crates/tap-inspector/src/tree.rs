@@ -231,7 +231,7 @@ impl Tree {
     }
 
     /// The line that shows a place in the bytes, or what hides it.
-    fn line_of(&self, at: usize) -> usize {
+    pub(crate) fn line_of(&self, at: usize) -> usize {
         let is_place = |line: &TreeLine| !matches!(line.content, Content::Close(_) | Content::Mark(_));
         let places = self.lines.iter().enumerate().filter(|(_, line)| is_place(line));
         // In order of their places: inside a string they are nearer to its begin than they were written.

@@ -10,7 +10,7 @@ use crate::data::SessionKey;
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
-use crate::model::{Inspector, Overlay, Pane, View};
+use crate::model::{Detail, Inspector, Open, Overlay, Pane, View};
 use crate::prompt::Prompt;
 
 /// Rows that the wheel moves by.
@@ -51,12 +51,14 @@ impl Inspector {
                 if let Some(ticket) = ticket {
                     self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
                     self.session_failed(ticket);
+                    self.about_failed(ticket);
                 }
                 self.say(why, true);
             }
             Input::Done(what) => self.say(what, false),
         }
         self.fetch(&mut effects);
+        self.fetch_about(&mut effects);
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
@@ -107,9 +109,13 @@ impl Inspector {
                     self.opens = None;
                     self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
                     self.open_session_line(line, effects);
+                    if let Some(at) = self.opens_at.take() {
+                        self.jump(at, effects);
+                    }
                 }
             }
             Answer::Sessions(..) => {}
+            Answer::About(about) => self.take_about(ticket, *about),
             Answer::Stats(stats) => self.take_stats(ticket, *stats),
             Answer::Tools(tools) => self.take_tools(ticket, *tools),
             Answer::Compared(compared) => self.take_compared(ticket, *compared),
@@ -175,6 +181,7 @@ impl Inspector {
             Action::Redraw => effects.push(Effect::Redraw),
             Action::Help => self.overlay = Some(Overlay::Help(0)),
             Action::Palette => self.overlay = Some(Overlay::Palette(Prompt::default(), 0)),
+            Action::Filter if self.view == View::Timeline && self.has_message() => self.act(Action::Find, effects),
             Action::Filter => {
                 let text = match (self.view, &self.open) {
                     (View::Sessions, _) => self.sessions.filter.clone(),
@@ -222,6 +229,12 @@ impl Inspector {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
             (View::Sessions, _) => effects.push(Effect::Quit),
             (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
+            (
+                View::Timeline,
+                Some(Open { pane: Pane::Detail, detail: Some(Detail { find: find @ Some(_), .. }), .. }),
+            ) => {
+                *find = None;
+            }
             (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
@@ -276,6 +289,7 @@ impl Inspector {
                 self.overlay = Some(Overlay::Help(top.saturating_add_signed(step).min(last)));
             }
             Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
+            Some(Overlay::Find(prompt)) => self.find_key(prompt, key),
             Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),
             None => {}

@@ -16,7 +16,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::keymap::{Action, KEYMAP};
-use crate::model::{Inspector, View};
+use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
 
 /// From this width on a message stands beside the list.
@@ -100,6 +100,11 @@ impl Inspector {
             (Some(note), ..) => {
                 let style = if note.bad { self.theme.bad } else { self.theme.good };
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
+            }
+            (None, Some(Open { pane: Pane::Detail, detail: Some(detail), .. }), View::Timeline)
+                if detail.form == Form::Pretty || detail.find.is_some() =>
+            {
+                self.about_place(detail)
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
             (None, _, View::Sessions) => self.about_chosen(),

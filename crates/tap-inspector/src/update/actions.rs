@@ -3,7 +3,7 @@
 use crate::data::Row;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
-use crate::model::{Inspector, Overlay, Pane, View};
+use crate::model::{Form, Inspector, Overlay, Pane, View};
 use crate::prompt::Prompt;
 
 impl Inspector {
@@ -27,6 +27,11 @@ impl Inspector {
                 let at = open.findings.all().nth(open.findings.cursor).map(|finding| finding.at);
                 if let Some(at) = at {
                     self.jump(at, effects);
+                }
+            }
+            Action::Open if view == View::Timeline && open.detail.as_ref().is_some_and(|it| it.goes_to().is_some()) => {
+                if let Some(target) = open.detail.as_ref().and_then(|detail| detail.goes_to()) {
+                    self.go_to_target(target, effects);
                 }
             }
             Action::Open | Action::Right | Action::Left if view == View::Timeline => {
@@ -63,6 +68,11 @@ impl Inspector {
                 match pair {
                     Some(_) if open.calls => {
                         // In a list of calls both halves are one row.
+                        if open.pane == Pane::Detail
+                            && let Some(detail) = &mut open.detail
+                        {
+                            detail.other_half();
+                        }
                         open.pane = Pane::Detail;
                     }
                     Some(at) => self.jump(at, effects),
@@ -95,6 +105,19 @@ impl Inspector {
                     detail.next_form();
                 }
             }
+            Action::Schema | Action::Call | Action::Explain => {
+                open.pane = Pane::Detail;
+                if let Some(detail) = &mut open.detail {
+                    detail.show(match action {
+                        Action::Schema => Form::Schema,
+                        Action::Call => Form::Call,
+                        _ => Form::Explain,
+                    });
+                }
+                self.view = View::Timeline;
+            }
+            Action::Find => self.overlay = Some(Overlay::Find(Prompt::default())),
+            Action::NextFound | Action::PreviousFound => self.find_on(action == Action::NextFound, effects),
             Action::OpenStrings => {
                 open.opens_strings = !open.opens_strings;
                 let opens_strings = open.opens_strings;

@@ -15,6 +15,12 @@ fn needs_message(action: Action) -> bool {
     matches!(
         action,
         Action::Form
+            | Action::Schema
+            | Action::Call
+            | Action::Explain
+            | Action::Find
+            | Action::NextFound
+            | Action::PreviousFound
             | Action::OpenStrings
             | Action::CopyMessage
             | Action::CopyAsCall

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tap_session::At;
+
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
@@ -30,8 +32,10 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            let asked = old.detail_asked.and_then(|asked| asked.ticket);
+            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket(), asked];
             effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -177,7 +181,11 @@ impl Inspector {
             Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 open.detail_asked = None;
                 let opens_strings = open.opens_strings;
-                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+                let before = open.detail.take();
+                // What is known of the same message stays wanted; of another one it does not.
+                effects.extend(before.iter().flat_map(Detail::tickets).map(Effect::Cancel));
+                open.detail = Some(Detail::new(*parts, before, opens_strings));
+                self.mark_detail();
                 self.do_postponed(effects);
             }
             Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
@@ -188,8 +196,14 @@ impl Inspector {
                 open.findings.n += found.len() as u64;
                 open.findings.seq = seq;
                 open.findings.complete = complete;
+                let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
+                let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
+                let marks = found.iter().any(|finding| is_shown(finding.at));
                 for finding in found {
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if marks {
+                    self.mark_detail();
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
@@ -203,6 +217,13 @@ impl Inspector {
                         effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
                     }
                 }
+                if (grew || ended)
+                    && let Some(detail) = self.open.as_mut().and_then(|open| open.detail.as_mut())
+                    && !detail.parts.this.row.settled
+                {
+                    // More may belong to its call.
+                    detail.abouts.iter_mut().for_each(|slot| slot.asked = slot.ticket.is_some());
+                }
                 if grew || ended {
                     self.ask_again(effects);
                 }
@@ -214,6 +235,7 @@ impl Inspector {
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
+            | Answer::About(_)
             | Answer::State(_)
             | Answer::Findings(..)
             | Answer::Grown(..)

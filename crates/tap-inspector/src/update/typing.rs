@@ -13,7 +13,9 @@ const HISTORY: usize = 200;
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.overlay {
-            Some(Overlay::Filter(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _)) => prompt.insert(text),
+            Some(
+                Overlay::Filter(prompt) | Overlay::Find(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _),
+            ) => prompt.insert(text),
             Some(Overlay::Help(_)) | None => {}
         }
     }

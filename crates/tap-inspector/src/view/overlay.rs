@@ -22,6 +22,11 @@ impl Inspector {
             None => {}
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
+            Some(Overlay::Find(prompt)) => {
+                let about =
+                    Line::from(span("text in this message, in any case; n N go on, esc forgets", self.theme.dim));
+                self.draw_prompt(frame, area, "/", prompt, &[about]);
+            }
             Some(Overlay::Jump(prompt)) => {
                 let about = Line::from(span("the number of a message", self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);

@@ -90,7 +90,8 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
-            Query::State(..)
+            Query::About(..)
+            | Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)

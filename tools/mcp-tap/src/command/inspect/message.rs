@@ -85,7 +85,7 @@ fn digest(store: &Store, id: SessionId, listed: &Listed) -> Result<Digested, Sto
 }
 
 /// What an answer says in words: the message of an error, the first text of a tool, or its beginning.
-fn said(start: &[u8]) -> String {
+pub(super) fn said(start: &[u8]) -> String {
     let node = Node::new(start);
     let message = node.at(&["error", "message"]).and_then(Node::text);
     let text = || node.at(&["result", "content"])?.elements().find_map(|item| item.get("text")?.text());
@@ -99,7 +99,7 @@ fn said(start: &[u8]) -> String {
 }
 
 /// The beginning of a text, on one line.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     let cut = &text[..text.floor_char_boundary(DIGEST_TEXT_BYTES)];
     cut.split_whitespace().collect::<Vec<_>>().join(" ")
 }

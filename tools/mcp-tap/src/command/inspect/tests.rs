@@ -2,6 +2,7 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod detail;
 mod pages;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_inspector::{Answer, Effect, Input, Inspector, Key, Query, SessionKey, Theme};
 
+use super::about::Around;
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
 use super::figures::Figures;
@@ -35,6 +37,7 @@ fn opened(recording: &str) -> Opened {
 struct Bench<'a> {
     inspector: Inspector,
     lists: Lists<'a>,
+    about: Around<'a>,
     depth: Depth<'a>,
     figures: Figures<'a>,
     inputs: &'a Receiver<Input>,
@@ -57,6 +60,7 @@ impl Bench<'_> {
                     Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
                         self.figures.answer(ticket, query);
                     }
+                    Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
                 },
                 Effect::Cancel(_) => {}
@@ -113,6 +117,7 @@ fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
         lists: Lists::new(&opened, &answers),
+        about: Around::new(&opened, &answers),
         depth: Depth::new(&opened, &answers),
         figures: Figures::new(&opened, &answers),
         inputs: &inputs,
