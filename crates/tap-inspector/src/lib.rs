@@ -46,7 +46,7 @@ pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket}
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
-pub use search::Hits;
+pub use search::{Hit, HitSession, Hits, KEPT_HITS, Snippet};
 pub use stats::StatsAnswer;
 pub use theme::Theme;
 pub use tools::ToolsAnswer;

@@ -220,7 +220,16 @@ impl World {
             Query::Stats(..) => Answer::Stats(Box::new(StatsAnswer::default())),
             Query::Tools(..) => Answer::Tools(Box::new(ToolsAnswer::default())),
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
-            Query::Search(_) => Answer::Hits(Box::new(Hits::default())),
+            Query::Search(_) => {
+                let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });
+                let snippet = Snippet { before: EVIL.repeat(20), found: EVIL.into(), after: EVIL.repeat(40) };
+                let (what, path) = (EVIL.to_owned(), Some(EVIL.to_owned()));
+                let hit =
+                    Hit { session, at, in_calls: last % 2 == 0, what, status: (Tone::Bad, EVIL.into()), snippet, path };
+                let hits = vec![hit; 20];
+                let session = HitSession { key: session, reference: EVIL.into(), began: EVIL.into(), n_found: 30 };
+                Answer::Hits(Box::new(Hits { hits, sessions: vec![session], complete, ..Hits::default() }))
+            }
             Query::Watch(_) => return None,
         })
     }
@@ -237,6 +246,10 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
     }
     let n_shown = inspector.sessions.shown().len();
     assert!(inspector.sessions.cursor < n_shown.max(1), "sessions");
+    let search = &inspector.search;
+    assert!(search.cursor < search.lines.len().max(1), "hits");
+    assert!((search.top..search.top + inspector.hits_height()).contains(&search.cursor), "the hit is seen");
+    assert!(search.hits.len() <= KEPT_HITS);
     if let Some(open) = &inspector.open {
         let n_rows = open.rows.rows().len();
         assert!(open.rows.cursor() < n_rows.max(1), "the cursor is on a row");
@@ -248,6 +261,8 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
             assert!(detail.cursor < detail.n_lines().max(1), "the cursor is on a line");
             assert!((detail.top..detail.top + height).contains(&detail.cursor), "and is seen");
         }
+        let tops = open.detail.as_ref().and_then(|detail| detail.beside);
+        assert!(tops.is_none_or(|tops| tops.iter().all(|top| *top < 60_000)), "both halves are somewhere");
         assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }

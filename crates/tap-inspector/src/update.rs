@@ -52,6 +52,7 @@ impl Inspector {
                     self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
                     self.session_failed(ticket);
                     self.about_failed(ticket);
+                    self.search_failed(ticket);
                 }
                 self.say(why, true);
             }
@@ -69,6 +70,7 @@ impl Inspector {
     /// Puts every cursor where there is something, and every top where its cursor is seen.
     fn fit(&mut self) {
         self.keep_session_in_sight();
+        self.fit_search();
         let (height, columns) = (self.list_height(), self.size.0);
         let two = columns >= crate::view::TWO_PANES;
         let Some(open) = &mut self.open else {
@@ -160,13 +162,17 @@ impl Inspector {
                 }
             }
             View::Timeline => self.press_in_session(mouse.column, row),
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => {}
+            View::Search => {
+                // Its list begins a line lower.
+                let line = row.checked_sub(1).map(|row| self.search.top + row);
+                if let Some(line) = line.filter(|line| *line < self.search.lines.len()) {
+                    if self.search.cursor == line {
+                        self.act(Action::Open, effects);
+                    }
+                    self.search.cursor = line;
+                }
+            }
+            View::State | View::Findings | View::Sequence | View::Stats | View::Tools | View::Compare => {}
         }
     }
 
@@ -185,6 +191,9 @@ impl Inspector {
             Action::Filter => {
                 let text = match (self.view, &self.open) {
                     (View::Sessions, _) => self.sessions.filter.clone(),
+                    (View::Search, _) => {
+                        self.search.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default()
+                    }
                     (_, Some(open)) => open.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default(),
                     (_, None) => String::new(),
                 };
@@ -205,7 +214,7 @@ impl Inspector {
             | Action::ViewStats
             | Action::ViewFindings
             | Action::ViewTools => self.look_at(action, effects),
-            Action::ViewSearch => self.view = View::Search,
+            Action::ViewSearch => self.look_at_search(),
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
@@ -225,10 +234,17 @@ impl Inspector {
     }
 
     fn back(&mut self, effects: &mut Vec<Effect>) {
+        if self.view == View::Search && self.stop_search(effects) {
+            return;
+        }
         match (self.view, &mut self.open) {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
             (View::Sessions, _) => effects.push(Effect::Quit),
             (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
+            (View::Timeline, Some(open)) if self.search.walks && open.pane == Pane::Detail => {
+                self.search.walks = false;
+                self.view = View::Search;
+            }
             (
                 View::Timeline,
                 Some(Open { pane: Pane::Detail, detail: Some(Detail { find: find @ Some(_), .. }), .. }),
@@ -241,6 +257,10 @@ impl Inspector {
             }
             (View::Timeline, Some(open)) if open.zoomed => open.zoomed = false,
             (View::Timeline, Some(open)) if open.filter.is_some() => self.set_filter("", effects),
+            (View::Timeline, Some(_)) if self.search.walks => {
+                self.search.walks = false;
+                self.view = View::Search;
+            }
             (View::Timeline, Some(_)) => {
                 self.view = View::Sessions;
                 self.ask_sessions(effects);

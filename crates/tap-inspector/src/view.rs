@@ -80,6 +80,7 @@ impl Inspector {
             (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
             (View::Tools, "8 Tools"),
+            (View::Search, "S Search"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -133,13 +134,18 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Search => &[
+                Action::Open,
+                Action::Filter,
+                Action::NextHit,
+                Action::PreviousHit,
+                Action::Palette,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State | View::Findings | View::Sequence | View::Stats | View::Tools | View::Compare => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {

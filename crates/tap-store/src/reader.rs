@@ -226,6 +226,19 @@ impl Store {
     ///
     /// When the database cannot be read or written.
     pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
+        self.catch_up_while(session, |share| {
+            progress(share);
+            true
+        })
+        .map(|_| ())
+    }
+
+    /// The same as long as `goes_on`, which is told the share that is done, says so. Gives back whether all of it is done.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or written.
+    pub fn catch_up_while(&self, session: SessionId, mut goes_on: impl FnMut(f64) -> bool) -> Result<bool, StoreError> {
         let over = !self.liveness.is_live(session.0);
         if !over {
             self.wait_for_tap(session)?;
@@ -237,13 +250,15 @@ impl Store {
             let mut connection = self.connection.borrow_mut();
             let behaviour = if self.writable.get() { Immediate } else { Deferred };
             match deriver.step(&mut connection, &self.path, over, behaviour) {
-                Ok(Step::UpToDate) => return Ok(()),
+                Ok(Step::UpToDate) => return Ok(true),
                 Ok(Step::More) => {
                     let newest = "SELECT max(number) + 1 FROM segment WHERE session = ?";
                     let n_segments: Option<i64> = connection
                         .query_row(newest, [session.0], |row| row.get(0))
                         .map_err(|source| self.sort(source))?;
-                    progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
+                    if !goes_on(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64) {
+                        return Ok(false);
+                    }
                 }
                 // No room for what can be worked out again, or no leave to write it: it goes into memory.
                 Err(error) if error.forbids_writing() && self.writable.get() => {

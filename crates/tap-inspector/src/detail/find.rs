@@ -1,6 +1,7 @@
 //! Finding a text in a message: in what was stored, whatever of it is folded, cut, or out of sight.
 
 use tap_filter::Wanted;
+use tap_session::At;
 
 use crate::effect::Effect;
 use crate::input::{Key, KeyCode};
@@ -95,6 +96,29 @@ impl Detail {
             self.go_to_spot(spot);
         }
         spot.is_some()
+    }
+
+    /// Goes to the first place in one half of the call, or to its begin.
+    pub(crate) fn find_in(&mut self, half: At) {
+        let Some(mut find) = self.find.take() else {
+            return;
+        };
+        let places = self.places(&find.wanted);
+        let is_this = self.parts.this.row.at() == half;
+        let is_in = |spot: &Spot| match spot {
+            Spot::This(_) => is_this,
+            Spot::Other(_) => !is_this,
+            Spot::Line(_) => false,
+        };
+        find.at = places.iter().position(is_in);
+        let spot = find.at.and_then(|at| places.get(at)).copied();
+        find.places = Some((self.form, places));
+        self.find = Some(find);
+        match spot {
+            Some(spot) => self.go_to_spot(spot),
+            None if self.form == Form::Pretty && !is_this => self.cursor = self.tree.lines().len() + 2,
+            None => self.cursor = 0,
+        }
     }
 
     fn places(&self, wanted: &Wanted) -> Vec<Spot> {

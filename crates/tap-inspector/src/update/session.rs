@@ -74,7 +74,7 @@ impl Inspector {
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(crate) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -186,6 +186,7 @@ impl Inspector {
                 effects.extend(before.iter().flat_map(Detail::tickets).map(Effect::Cancel));
                 open.detail = Some(Detail::new(*parts, before, opens_strings));
                 self.mark_detail();
+                self.show_hit();
                 self.do_postponed(effects);
             }
             Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {

@@ -38,7 +38,10 @@ impl Inspector {
                     }
                     let surplus = self.history.len().saturating_sub(HISTORY);
                     self.history.drain(..surplus);
-                    self.set_filter(&text, effects);
+                    match self.view {
+                        View::Search => self.start_search(&text, effects),
+                        _ => self.set_filter(&text, effects),
+                    }
                     return;
                 }
                 // What is wrong is on the screen; it stays open until it is right.

@@ -1,5 +1,7 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod search;
+
 use std::sync::mpsc::Receiver;
 
 use tap_inspector::{Query, Ticket};
@@ -9,7 +11,6 @@ use super::asked::{Answers, Opened};
 
 /// Who looks at all of it.
 pub(super) struct Figures<'a> {
-    #[expect(dead_code, reason = "for the questions below")]
     opened: &'a Opened,
     answers: &'a Answers,
 }
@@ -34,7 +35,8 @@ impl<'a> Figures<'a> {
             return;
         }
         let done: Result<(), StoreError> = match query {
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Search(filter) => search::search(self.opened, answers, ticket, &filter),
+            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -4,6 +4,7 @@
 
 mod detail;
 mod pages;
+mod search;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -111,15 +112,19 @@ impl Bench<'_> {
 
 /// Looks at a recording on a screen of some size.
 fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
-    let opened = opened(recording);
+    look_at(&opened(recording), size, opens, run)
+}
+
+/// The same with recordings that are open.
+fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
     let (to, inputs) = channel();
     let answers = Answers::new(to, Withdrawn::default());
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
-        lists: Lists::new(&opened, &answers),
-        about: Around::new(&opened, &answers),
-        depth: Depth::new(&opened, &answers),
-        figures: Figures::new(&opened, &answers),
+        lists: Lists::new(opened, &answers),
+        about: Around::new(opened, &answers),
+        depth: Depth::new(opened, &answers),
+        figures: Figures::new(opened, &answers),
         inputs: &inputs,
         done: Vec::new(),
         size,
