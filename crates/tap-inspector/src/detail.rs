@@ -1,19 +1,21 @@
 //! A message that is open: its forms, its folds, and what can be taken out of it.
 
 mod find;
+mod out;
+mod shell;
 
 use std::ops::Range;
 
-use tap_session::RowKind;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::about::{Slot, Target};
 use crate::data::{MessageParts, Whole};
-use crate::effect::{Effect, Ticket};
+use crate::effect::Ticket;
 use crate::keymap::Action;
 use crate::model::{Detail, Form};
 use crate::tree::{Content, Tree};
 pub(crate) use find::Find;
+pub(crate) use out::{Copied, Facts};
 
 /// From this width on request and answer stand beside each other: as much as a screen of 160 columns has, less what its
 /// edges take.
@@ -199,49 +201,6 @@ impl Detail {
         self.top = self.top.min(self.cursor);
         true
     }
-
-    pub(crate) fn out(&self, action: Action, reference: &str) -> Option<Effect> {
-        let this = &self.parts.this;
-        let text = || String::from_utf8_lossy(&this.bytes).trim_end().to_owned();
-        let name = format!("{}-{}.json", reference.replace(['/', '.'], "-"), this.row.row.at.seq);
-        Some(match action {
-            Action::CopyMessage => Effect::Copy(text()),
-            Action::CopyAsCall => Effect::Copy(self.as_call()?),
-            Action::WriteFile => Effect::Write { bytes: this.bytes.to_vec(), name },
-            _ => {
-                let bytes = tap_text::pretty(&text()).into_bytes();
-                Effect::Open { bytes, name, edit: action == Action::Editor }
-            }
-        })
-    }
-
-    /// The call as a command line that makes it again.
-    fn as_call(&self) -> Option<String> {
-        let request = match (this_kind(&self.parts.this), &self.parts.other) {
-            (RowKind::Request, _) => &self.parts.this,
-            (_, Some(other)) => other,
-            _ => return None,
-        };
-        let node = tap_jsonrpc::Node::new(&request.bytes);
-        if !node.get("method")?.is_text("tools/call") {
-            return None;
-        }
-        let name = node.at(&["params", "name"])?.text()?.into_owned();
-        let arguments =
-            node.at(&["params", "arguments"]).map_or("{}".into(), |node| String::from_utf8_lossy(node.bytes()));
-        Some(format!("mcp-tap call {} {}", quoted(&name), quoted(&arguments)))
-    }
-}
-
-fn this_kind(whole: &Whole) -> RowKind {
-    whole.row.row.kind
-}
-
-/// A word as a shell takes it literally.
-fn quoted(word: &str) -> String {
-    let plain =
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
-    if plain { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Breaks bytes into lines of so many columns at most, as they look when they are shown.
@@ -296,13 +255,6 @@ mod tests {
             let lines = broken(bytes, 8);
             let lines: Vec<_> = lines.into_iter().map(|line| String::from_utf8_lossy(&bytes[line])).collect();
             assert_eq!(lines, expected, "{}", bytes.escape_ascii());
-        }
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [("a-b/c.d_e", "a-b/c.d_e"), ("", "''"), ("it's", r"'it'\''s'"), ("{}", "'{}'")] {
-            assert_eq!(quoted(word), expected);
         }
     }
 }

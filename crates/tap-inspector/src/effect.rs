@@ -25,6 +25,13 @@ pub enum Effect {
     Cancel(Ticket),
     /// Put a text where it can be pasted from.
     Copy(String),
+    /// Put bytes where they can be pasted from, or, if they are too many for that, into a new file of this name.
+    CopyBytes {
+        /// What.
+        bytes: Vec<u8>,
+        /// The file's name.
+        name: String,
+    },
     /// Show bytes in the pager (`false`) or the editor (`true`); the terminal is theirs meanwhile.
     Open {
         /// What.

@@ -271,6 +271,8 @@ pub(crate) enum Overlay {
     Help(usize),
     /// A filter that is being typed, and what is wrong with it.
     Filter(Prompt),
+    /// What can be copied of the message, and which of it is chosen.
+    Copy(usize),
     /// A text that is looked for in the message.
     Find(Prompt),
     /// A number that is being typed.

@@ -176,7 +176,17 @@ impl World {
                 };
                 let this = Whole { row: row(at.seq), bytes: text.into_bytes().into() };
                 let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
-                Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
+                Answer::Message(Box::new(MessageParts {
+                    other: Some(this.clone()),
+                    this,
+                    request: (!exchange.is_empty()).then(|| HttpRequest {
+                        verb: EVIL.into(),
+                        url: EVIL.into(),
+                        fields: vec![(EVIL.into(), Some(EVIL.into())), ("x".into(), None)],
+                        body: Some(EVIL.into()),
+                    }),
+                    exchange,
+                }))
             }
             Query::About(_, at, part) => {
                 let place = At { seq: at.seq % 7 + 1, member: 0 };

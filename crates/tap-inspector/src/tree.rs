@@ -15,8 +15,8 @@ use tap_jsonrpc::Node;
 use tap_session::At;
 
 use crate::data::Tone;
-pub(crate) use blob::Blob;
-pub(crate) use path::{Path, Step, places_of};
+pub(crate) use blob::{Blob, decoded};
+pub(crate) use path::{Path, Step, places_of, quoted};
 
 /// What a line is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,38 +183,14 @@ impl Tree {
         Path(steps)
     }
 
-    /// The value of a line as it was written, of one that is inside a string the string. `None` where it was cut off.
-    pub(crate) fn value(&self, line: usize) -> Option<Node<'_>> {
+    /// The value of a line as it was written, or as it stands in the text of a string. `None` where it was cut off.
+    pub(crate) fn value(&self, line: usize) -> Option<Vec<u8>> {
         let line = self.lines.get(line)?;
-        let offset = line.inside.unwrap_or(line.offset);
-        let node = Node::new(self.bytes.get(offset..)?);
-        if node.is_object() || node.is_array() {
-            // Where a container ends is not known of one that is looked at by itself.
-            return self.node_at(offset);
-        }
-        (!node.bytes().is_empty()).then_some(node)
-    }
-
-    /// The container that begins at a place, with its end.
-    fn node_at(&self, offset: usize) -> Option<Node<'_>> {
-        let base = self.bytes.as_ptr() as usize;
-        let mut node = Node::new(&self.bytes);
-        // Each step goes into the one value that holds the place.
-        loop {
-            let begin = (node.bytes().as_ptr() as usize).checked_sub(base)?;
-            if begin == offset {
-                return Some(node);
-            }
-            let holds = |value: &Node<'_>| {
-                let begin = (value.bytes().as_ptr() as usize).saturating_sub(base);
-                (begin..begin + value.bytes().len()).contains(&offset)
-            };
-            node = if node.is_object() {
-                node.members().map(|(_, value)| value).find(holds)?
-            } else {
-                node.elements().find(holds)?
-            };
-        }
+        let Some(string) = line.inside.filter(|string| *string < line.offset) else {
+            return value_at(&self.bytes, line.offset);
+        };
+        let text = Node::new(self.bytes.get(string..)?).text()?;
+        value_at(text.as_bytes(), line.offset.checked_sub(string + 1)?)
     }
 
     /// The line that shows a place in the bytes, with all unfolded that hides it.
@@ -254,5 +230,27 @@ impl Tree {
             }
             _ => found,
         }
+    }
+}
+
+/// The value that begins at a place, with its end.
+fn value_at(bytes: &[u8], offset: usize) -> Option<Vec<u8>> {
+    let base = bytes.as_ptr() as usize;
+    let mut node = Node::new(bytes);
+    // Each step goes into the one value that holds the place.
+    loop {
+        let begin = (node.bytes().as_ptr() as usize).checked_sub(base)?;
+        if begin == offset {
+            return (!node.bytes().is_empty()).then(|| node.bytes().to_vec());
+        }
+        let holds = |value: &Node<'_>| {
+            let begin = (value.bytes().as_ptr() as usize).saturating_sub(base);
+            (begin..begin + value.bytes().len()).contains(&offset)
+        };
+        node = if node.is_object() {
+            node.members().map(|(_, value)| value).find(holds)?
+        } else {
+            node.elements().find(holds)?
+        };
     }
 }

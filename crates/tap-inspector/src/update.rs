@@ -1,6 +1,7 @@
 //! Update: what happened becomes a changed model, and what is to be done outside.
 
 mod actions;
+mod copying;
 mod navigate;
 mod postpone;
 mod session;
@@ -309,6 +310,7 @@ impl Inspector {
                 self.overlay = Some(Overlay::Help(top.saturating_add_signed(step).min(last)));
             }
             Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
+            Some(Overlay::Copy(chosen)) => self.copy_key(chosen, key, effects),
             Some(Overlay::Find(prompt)) => self.find_key(prompt, key),
             Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),

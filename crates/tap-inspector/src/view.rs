@@ -129,7 +129,7 @@ impl Inspector {
                 Action::CallsOrFrames,
                 Action::Form,
                 Action::ViewState,
-                Action::CopyMessage,
+                Action::CopyMenu,
                 Action::Follow,
                 Action::Help,
                 Action::Back,

@@ -122,7 +122,7 @@ pub(crate) fn search<E: From<StoreError>>(
         }
         progress.n_sessions_done += 1;
     }
-    told(Told::Progress(progress))?;
+    let _over = told(Told::Progress(progress))?;
     Ok(())
 }
 

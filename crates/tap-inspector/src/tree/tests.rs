@@ -175,7 +175,7 @@ fn bytes_in_base64_are_told_not_shown() {
     let tree = Tree::new(text.as_bytes().into(), true);
     let Content::Blob(blob) = &tree.lines()[1].content else { panic!("{tree:?}") };
     assert_eq!(blob.extension(), "xy", "nobody's text becomes a path");
-    assert_eq!(blob::decoded(tree.value(1).unwrap()), Some(vec![0, 1, 2, 3, 4]));
+    assert_eq!(decoded(Node::new(&tree.value(1).unwrap())), Some(vec![0, 1, 2, 3, 4]));
 }
 
 #[test]

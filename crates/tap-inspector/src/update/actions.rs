@@ -1,6 +1,7 @@
 //! What a key or a name does in a session that is open.
 
 use crate::data::Row;
+use crate::detail::Copied;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
 use crate::model::{Form, Inspector, Overlay, Pane, View};
@@ -133,11 +134,14 @@ impl Inspector {
                     effects.push(Effect::Copy(reference));
                 }
             }
-            Action::CopyMessage | Action::CopyAsCall | Action::WriteFile | Action::Pager | Action::Editor => {
+            Action::CopyMenu => self.overlay = Some(Overlay::Copy(0)),
+            Action::CopyMessage => self.copy(Copied::Message, effects),
+            Action::CopyAsCall | Action::WriteFile | Action::WriteValue | Action::Pager | Action::Editor => {
                 let effect = open.detail.as_ref().and_then(|detail| detail.out(action, &open.session.reference));
                 match effect {
                     Some(effect) => effects.push(effect),
                     None if action == Action::CopyAsCall => self.say("this is no call of a tool", false),
+                    None if action == Action::WriteValue => self.say("no value is under the cursor", false),
                     None => self.say("no message is open", false),
                 }
             }

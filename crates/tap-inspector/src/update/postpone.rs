@@ -22,7 +22,9 @@ fn needs_message(action: Action) -> bool {
             | Action::NextFound
             | Action::PreviousFound
             | Action::OpenStrings
+            | Action::CopyMenu
             | Action::CopyMessage
+            | Action::WriteValue
             | Action::CopyAsCall
             | Action::WriteFile
             | Action::Pager

@@ -16,7 +16,7 @@ impl Inspector {
             Some(
                 Overlay::Filter(prompt) | Overlay::Find(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),
-            Some(Overlay::Help(_)) | None => {}
+            Some(Overlay::Help(_) | Overlay::Copy(_)) | None => {}
         }
     }
 

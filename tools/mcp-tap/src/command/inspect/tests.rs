@@ -66,6 +66,7 @@ impl Bench<'_> {
                 },
                 Effect::Cancel(_) => {}
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
+                Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
@@ -259,7 +260,7 @@ fn keys_do_what_the_table_of_keys_says() {
         ("6 enter Y", "copy demo:6"),
         ("4 j q Y", "copy demo:1"),
         ("1 enter Y", "copy demo:1"),
-        ("enter y", "copy"),
+        ("enter y y", "copy"),
     ] {
         let was = look("demo.jsonl", SMALL, true, |bench| {
             bench.press(keys);

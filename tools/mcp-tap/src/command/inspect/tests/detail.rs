@@ -128,3 +128,65 @@ fn a_text_is_found_in_what_was_stored() {
     assert_eq!(place("# '10' enter enter p / 'needle' enter"), "/ 1 of 1: needle");
     assert_eq!(place("# '10' enter enter p p / 'needle' enter"), "/ 1 of 1: needle");
 }
+
+#[test]
+fn what_is_copied_is_what_the_menu_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = troubled(&folder);
+    let on = |keys: &str| {
+        look(path.to_str().unwrap(), SMALL, true, |bench| {
+            bench.press(keys);
+            bench.done.join(", ")
+        })
+    };
+    // The cursor is on the argument `days`.
+    let days = "# '11' enter enter / '9' enter";
+    for (keys, expected) in [
+        ("v", "copy 9"),
+        ("p", "copy params.arguments.days"),
+        ("n", "copy demo:11"),
+        ("c", r#"copy mcp-tap call forecast '{"city":"Bern","days":9}'"#),
+        ("j j enter", "copy params.arguments.days"),
+        ("u", ""),
+        ("esc", ""),
+    ] {
+        assert_eq!(on(&format!("{days} y {keys}")), expected, "{keys}");
+    }
+    assert!(on(&format!("{days} y r")).starts_with(r#"copy {"jsonrpc":"2.0","id":5,"method""#));
+    assert!(on(&format!("{days} y a")).starts_with(r#"copy {"jsonrpc":"2.0","id":5,"result""#));
+    assert!(on(&format!("{days} y b")).ends_with("}}\n"), "with the end of its line");
+    assert!(on("# '10' enter y y").starts_with(r#"copy {"jsonrpc":"2.0","id":4"#), "from the list too");
+    assert_eq!(on("# '10' enter y v"), "", "but there no value has a cursor");
+    // Bytes of an image, the text of a string, JSON.
+    assert_eq!(on("# '11' enter enter / 'iVBOR' enter x"), "write demo-16.png");
+    assert_eq!(on("# '11' enter enter / 'Weather' enter x"), "write demo-16.txt");
+    assert_eq!(on("# '11' enter enter / 'arguments' enter x"), "write demo-11.value.json");
+    assert_snapshot!("copy_menu", screen(path.to_str().unwrap(), SMALL, &format!("{days} y j")));
+    assert_snapshot!("copy_menu_tiny", screen(path.to_str().unwrap(), (40, 10), &format!("{days} y j j j j j j j j")));
+    assert_snapshot!("copy_markdown", on("# '10' enter enter y m"));
+}
+
+#[test]
+fn a_filter_for_a_value_finds_the_message_that_it_is_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = troubled(&folder);
+    for (looked_for, rows) in [
+        ("'9'", "11"),
+        ("'Rome'", "17"),
+        ("'no+such'", "10 17"),
+        ("'degrees'", "8"),
+        ("'isError'", "10 17"),
+        ("'place'", "10"),
+        ("'tools/call'", "8 10 11 17"),
+    ] {
+        let first = rows.split(' ').next().unwrap();
+        let screen = screen(
+            path.to_str().unwrap(),
+            SMALL,
+            &format!("# '{first}' enter enter / {looked_for} enter y f enter q q"),
+        );
+        let numbers = screen.lines().skip(4).map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
+        let numbers: Vec<String> = numbers.map(|number: u64| number.to_string()).collect();
+        assert_eq!(numbers.join(" "), rows, "{looked_for}\n{screen}");
+    }
+}
