@@ -219,8 +219,8 @@ impl Tree {
         match &line.content {
             _ if line.inside.is_some() => {
                 let at = string + 1 + decoded.len();
-                let in_it = places.filter(|(_, line)| line.inside == Some(string) && line.begin <= at);
-                in_it.last().map_or(found, |(index, _)| index)
+                let mut in_it = places.filter(|(_, line)| line.inside == Some(string) && line.begin <= at);
+                in_it.next_back().map_or(found, |(index, _)| index)
             }
             Content::TextLine(..) => {
                 let first = self.lines.iter().position(|line| line.offset == string).unwrap_or(found);

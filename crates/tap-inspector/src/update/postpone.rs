@@ -57,7 +57,7 @@ impl Inspector {
         };
         let moves = moves_in_message(action) && view == View::Timeline && open.pane == Pane::Detail;
         let has_messages = matches!(view, View::Timeline | View::Sequence | View::State | View::Findings);
-        if !moves && !(has_messages && needs_message(action)) {
+        if !(moves || has_messages && needs_message(action)) {
             return false;
         }
         let Some(at) = open.rows.current().map(Row::at) else {

@@ -33,6 +33,9 @@ const TOLD: usize = 6;
 /// How much of an answer is looked at for what it says, bytes: as much as lists do.
 const SAID_BYTES: u64 = 2_048;
 
+/// The same words in another session: in which, how often, and in which call last.
+type Elsewhere = (SessionId, u64, At);
+
 /// What is known of the calls of the same tool before this one.
 #[derive(Default)]
 struct Before {
@@ -315,12 +318,7 @@ impl Around<'_> {
     }
 
     /// The same words among the newest calls of other sessions: how many in which, and the newest.
-    fn elsewhere(
-        &self,
-        called: &Called,
-        error: &str,
-        ticket: Ticket,
-    ) -> Result<Option<Vec<(SessionId, u64, At)>>, StoreError> {
+    fn elsewhere(&self, called: &Called, error: &str, ticket: Ticket) -> Result<Option<Vec<Elsewhere>>, StoreError> {
         let store = self.store();
         let mut found = Vec::new();
         for session in store.sessions()?.into_iter().filter(|it| it.id != called.session.id).take(SESSIONS) {
@@ -343,7 +341,7 @@ impl Around<'_> {
     }
 }
 
-fn tell_same(before: &Before, elsewhere: &[(SessionId, u64, At)], lines: &mut Vec<AboutLine>) {
+fn tell_same(before: &Before, elsewhere: &[Elsewhere], lines: &mut Vec<AboutLine>) {
     let n_elsewhere: u64 = elsewhere.iter().map(|(_, n, _)| n).sum();
     match before.same {
         Some(at) => {

@@ -57,10 +57,10 @@ impl Around<'_> {
             }
             // Left out they are the same as an empty object.
             (Some(text), None) => {
-                judge("arguments", "inputSchema", text, Node::new(b"{}"), (request.row.at, "/params"))
+                judge("arguments", "inputSchema", text, Node::new(b"{}"), (request.row.at, "/params"));
             }
             (None, _) => {
-                about.lines.push(line("arguments", "the tool was listed without an inputSchema", Tone::Warning))
+                about.lines.push(line("arguments", "the tool was listed without an inputSchema", Tone::Warning));
             }
         }
         let answer = called.answer.as_ref().filter(|answer| answer.row.kind == RowKind::Result);
