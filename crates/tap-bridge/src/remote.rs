@@ -32,6 +32,10 @@ const NOTIFICATION_LIMIT_NS: u64 = 5_000_000_000;
 /// signal after two seconds.
 const DRAIN_LIMIT_NS: u64 = 30_000_000_000;
 
+/// How long the rest of what a server answers to a notification is waited for when nothing else is left, nanoseconds: there
+/// may be a refusal in it, or something that cannot be passed on, and both are told.
+const NOTICE_LIMIT_NS: u64 = 1_000_000_000;
+
 /// How long the server may take to end the session, nanoseconds.
 const DELETE_LIMIT_NS: u64 = 1_000_000_000;
 
@@ -249,9 +253,12 @@ impl RemoteServer {
         }
         let is_drained = || self.queue.is_empty() && self.waiting().all(|waiting| waiting.is_listen);
         if matches!(self.ending, Ending::Draining { .. }) && is_drained() {
-            let posts_left = self.exchanges.values().any(Exchange::holds_up_others);
-            if !posts_left {
+            let are_taken = !self.exchanges.values().any(Exchange::holds_up_others);
+            let are_over = !self.exchanges.values().any(|exchange| exchange.is_notice);
+            if are_taken && are_over {
                 self.end_session();
+            } else if are_taken && let Ending::Draining { until_ns } = &mut self.ending {
+                *until_ns = (*until_ns).min(self.now_ns.saturating_add(NOTICE_LIMIT_NS));
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::body::Body;
 use crate::listen::{Certified, Listener};
 use crate::route::{KEEP_ALIVE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_RETRIES};
 use crate::upstream::{
-    CONNECTION_WINDOW, HEADER_LIMIT_BYTES, MAX_FIELDS, PING_INTERVAL, SMALLEST_HEADER_LIMIT_BYTES, STREAM_WINDOW,
+    CONNECTION_WINDOW, HEADER_LIMIT_BYTES, PING_INTERVAL, SMALLEST_HEADER_LIMIT_BYTES, STREAM_WINDOW,
 };
 
 /// How long exchanges may go on after the end was asked for: short, since event streams never end by themselves.
@@ -117,8 +117,7 @@ pub(crate) fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
         .half_close(false)
         .auto_date_header(false)
         .preserve_header_case(true)
-        .max_buf_size(limit)
-        .max_headers(MAX_FIELDS);
+        .max_buf_size(limit);
     builder
         .http2()
         .auto_date_header(false)

@@ -52,9 +52,6 @@ pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
 /// what is for others from coming. What waits is bounded by [`STREAM_WINDOW`] each.
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// How many fields a head may have.
-pub(crate) const MAX_FIELDS: usize = 256;
-
 /// The size of a head that is taken where nothing else is said, bytes. Servers and proxies have 8 to 64 KiB as a rule.
 pub const HEADER_LIMIT_BYTES: usize = 256 * 1024;
 
@@ -164,7 +161,6 @@ impl Upstream {
         builder
             .http1_preserve_header_case(true)
             .http1_max_buf_size(options.header_limit_bytes.max(SMALLEST_HEADER_LIMIT_BYTES))
-            .http1_max_headers(MAX_FIELDS)
             .http2_max_header_list_size(u32::try_from(options.header_limit_bytes).unwrap_or(u32::MAX))
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(CONNECTION_WINDOW)

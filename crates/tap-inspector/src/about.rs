@@ -142,7 +142,7 @@ impl Inspector {
             return;
         };
         let key = open.session.key;
-        let here = open.rows.current().map(crate::data::Row::at);
+        let here = open.at();
         let Some(detail) = open.detail.as_ref().filter(|detail| Some(detail.parts.this.row.at()) == here) else {
             return;
         };

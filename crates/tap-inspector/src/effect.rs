@@ -7,9 +7,9 @@ use tap_session::At;
 
 use crate::about::{About, AboutPart};
 use crate::compare::Compared;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
-use crate::stats::StatsAnswer;
+use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
 
 /// Which question an answer belongs to. Later questions have higher numbers.
@@ -71,12 +71,14 @@ pub enum Query {
     Message(SessionKey, At),
     /// What is known around a message.
     About(SessionKey, At, AboutPart),
-    /// What was true after a message, and what it changed.
-    State(SessionKey, u64),
+    /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
+    State(SessionKey, u64, Option<String>),
+    /// Which message was the first at a moment or after it.
+    At(SessionKey, Moment),
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
     /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
-    Stats(SessionKey, Option<Arc<Filter>>),
+    Stats(StatsQuery),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
     /// How two sessions differ.
@@ -146,7 +148,9 @@ pub enum Answer {
     /// What is known around a message.
     About(Box<About>),
     /// A state.
-    State(StatedFacts),
+    State(Box<StatedFacts>),
+    /// A message; `None` when there is none so late.
+    At(Option<At>),
     /// Findings up to the message with this number; `true` when that is all.
     Findings(Vec<FindingLine>, u64, bool),
     /// Figures.

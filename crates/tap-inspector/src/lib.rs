@@ -24,9 +24,11 @@ mod input;
 mod keymap;
 mod list;
 mod model;
+mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -40,14 +42,14 @@ mod view;
 pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, HttpRequest, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone,
-    Whole,
+    Digested, EndKind, Fact, FindingLine, HttpRequest, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
+    Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use search::{Hit, HitSession, Hits, KEPT_HITS, Snippet};
-pub use stats::StatsAnswer;
+pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
-pub use tools::ToolsAnswer;
+pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

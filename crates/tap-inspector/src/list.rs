@@ -99,6 +99,21 @@ impl Rows {
         true
     }
 
+    /// Whether all rows near a message are there: one that is not there does not exist.
+    pub(crate) fn covers(&self, at: At) -> bool {
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else {
+            return false;
+        };
+        (self.at_begin || first.at() <= at) && (self.at_end || at <= last.at())
+    }
+
+    /// Puts the cursor on the row of a message, or on the nearest before it.
+    pub(crate) fn go_near(&mut self, at: At, height: usize) {
+        self.wanted = None;
+        self.cursor = self.nearest(at);
+        self.keep_in_sight(height);
+    }
+
     /// The index of the row of a message: its own, or that of the call which it answers.
     fn index_of(&self, at: At) -> Option<usize> {
         let own = self.rows.binary_search_by_key(&at, Row::at).ok();

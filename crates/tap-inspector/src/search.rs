@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::At;
 
-use crate::data::{Row, SessionKey, Tone};
+use crate::data::{SessionKey, Tone};
 use crate::detail::Find;
 use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
@@ -42,8 +42,6 @@ pub struct Hit {
     pub session: SessionKey,
     /// The message.
     pub at: At,
-    /// It has a row in the list of calls, its own or that of its request.
-    pub in_calls: bool,
     /// What it is: a tool, a method, a kind.
     pub what: String,
     /// How it went, in a few words.
@@ -324,17 +322,15 @@ impl Inspector {
         let Some(hit) = self.search.hits.get(index) else {
             return;
         };
-        let (session, at, in_calls) = (hit.session, hit.at, hit.in_calls);
+        let (session, at) = (hit.session, hit.at);
         self.search.show(index);
         self.search.at = Some(index);
         (self.search.walks, self.search.to_be_shown) = (true, true);
         self.open_at(session, at, effects);
         if let Some(open) = self.open.as_mut().filter(|open| open.session.key == session) {
             open.pane = Pane::Detail;
-            let was_calls = open.calls;
-            open.calls &= in_calls;
-            let hidden = open.filter.take().is_some();
-            if hidden || open.calls != was_calls {
+            if open.filter.take().is_some() {
+                // It may hide the hit.
                 open.rows.want(at);
                 self.list_anew(crate::effect::RowsPart::Around(at.seq), effects);
             }
@@ -355,7 +351,7 @@ impl Inspector {
         let Some(open) = self.open.as_mut().filter(|open| open.session.key == hit.session) else {
             return;
         };
-        let here = open.rows.current().map(Row::at);
+        let here = open.at();
         let Some(detail) = open.detail.as_mut().filter(|detail| Some(detail.parts.this.row.at()) == here) else {
             return;
         };
@@ -416,7 +412,6 @@ mod tests {
         let hit = |seq: usize| Hit {
             session: key,
             at: At { seq: seq as u64, member: 0 },
-            in_calls: true,
             what: String::new(),
             status: (Tone::Plain, String::new()),
             snippet: Snippet::default(),

@@ -206,14 +206,25 @@ impl World {
                 let (lines, points) = (vec![line; 60], vec![point; 3]);
                 Answer::About(Box::new(About { at: *at, part: *part, lines, points, badge: Some(EVIL.into()) }))
             }
-            Query::State(_, seq) => {
+            Query::State(_, seq, list) => {
                 let fact = Fact {
-                    part: "tools".into(),
+                    part: if list.is_some() { "lists".into() } else { EVIL.into() },
                     name: EVIL.into(),
                     text: EVIL.into(),
                     changed: Some(Some(EVIL.into())),
                 };
-                Answer::State(StatedFacts { seq: *seq, facts: vec![fact; 50] })
+                let text = (EVIL.to_owned(), EVIL.to_owned());
+                Answer::State(Box::new(StatedFacts {
+                    seq: *seq,
+                    row: (*seq % 5 != 0).then(|| row(*seq)),
+                    since_ns: *seq,
+                    conversation: Some(7),
+                    facts: vec![fact; 50],
+                    gone: vec![text.clone(); 3],
+                    list: list.clone(),
+                    items: vec![text; 40],
+                    n_items: 50,
+                }))
             }
             Query::Findings(_) => {
                 let finding = |seq: u64| FindingLine {
@@ -227,18 +238,88 @@ impl World {
                 };
                 Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
             }
-            Query::Stats(..) => Answer::Stats(Box::new(StatsAnswer::default())),
-            Query::Tools(..) => Answer::Tools(Box::new(ToolsAnswer::default())),
+            Query::Stats(query) => {
+                let line = |n: u64| StatsLine {
+                    name: format!("{EVIL}{n}"),
+                    filter: format!("n:{n}"),
+                    n_calls: n * n,
+                    n_errors: n % 2,
+                    n_open: n % 3,
+                    p50_ns: (n > 0).then_some(n),
+                    p95_ns: (n > 0).then_some(u64::MAX),
+                    spent_ns: n,
+                    exact: n % 5 > 0,
+                    answer_bytes: u64::MAX / 2,
+                    magnitudes: (0..n % 14).map(|magnitude| magnitude * n % 7).collect(),
+                    ..StatsLine::default()
+                };
+                let n_lines = if query.filter.is_some() { last % 2 } else { last % 90 };
+                Answer::Stats(Box::new(StatsAnswer {
+                    seq: last,
+                    last_seq: last,
+                    complete,
+                    lines: (0..n_lines).map(line).collect(),
+                    n_left_out: last,
+                    n_calls: u64::MAX,
+                    n_errors: last,
+                    magnitudes_ns: (0..12).collect(),
+                    stretch_ns: last,
+                    stretches: vec![(last, u64::MAX); (last % 256) as usize],
+                    never_called: vec![EVIL.into(); 9],
+                    n_never_called: last,
+                    definitions: (last, last),
+                    instruction_bytes: u64::MAX,
+                    results: (1, 0),
+                    largest: vec![(EVIL.into(), last, last); 12],
+                }))
+            }
+            Query::Tools(_, seq) => {
+                let difference = |n: u64| [None, Some(Difference::Added), Some(Difference::Changed)][n as usize % 3];
+                let line = |n: u64| OfferLine {
+                    kind: if n % 4 == 0 { OfferKind::Prompt } else { OfferKind::Tool },
+                    name: format!("{EVIL}{n}"),
+                    title: (n % 2 == 0).then(|| EVIL.into()),
+                    description: (n % 3 > 0).then(|| format!("{EVIL}\n").repeat(n as usize * 9)),
+                    arguments: vec![(EVIL.into(), n % 2 == 0); n as usize % 9],
+                    marks: vec!["read-only"; n as usize % 3],
+                    filter: if n % 4 == 0 { String::new() } else { "tool:x".into() },
+                    n_calls: n * n,
+                    n_errors: n % 2,
+                    n_hidden: n % 4 * 9_000,
+                    definition: format!("{{\"{EVIL}\":[\"{EVIL}\",{{\"a\":{n}}}]}}").into_bytes().into(),
+                    here: difference(n),
+                    before: difference(n / 3),
+                    changes: vec![
+                        OfferChange {
+                            since: EVIL.into(),
+                            what: Difference::Removed,
+                            paths: vec![EVIL.into(); n as usize % 50],
+                        };
+                        n as usize % 3
+                    ],
+                };
+                Answer::Tools(Box::new(ToolsAnswer {
+                    seq: *seq,
+                    complete,
+                    lines: (0..seq % 40).map(line).collect(),
+                    n_left_out: last,
+                    listed: vec![EVIL.into(); 3],
+                    earlier: (seq % 2 == 0).then(|| EVIL.into()),
+                }))
+            }
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
             Query::Search(_) => {
                 let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });
                 let snippet = Snippet { before: EVIL.repeat(20), found: EVIL.into(), after: EVIL.repeat(40) };
                 let (what, path) = (EVIL.to_owned(), Some(EVIL.to_owned()));
-                let hit =
-                    Hit { session, at, in_calls: last % 2 == 0, what, status: (Tone::Bad, EVIL.into()), snippet, path };
+                let hit = Hit { session, at, what, status: (Tone::Bad, EVIL.into()), snippet, path };
                 let hits = vec![hit; 20];
                 let session = HitSession { key: session, reference: EVIL.into(), began: EVIL.into(), n_found: 30 };
                 Answer::Hits(Box::new(Hits { hits, sessions: vec![session], complete, ..Hits::default() }))
+            }
+            Query::At(_, Moment::Since(ns) | Moment::Clock(ns)) => {
+                let seq = ns % (last + 2);
+                Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
             }
             Query::Watch(_) => return None,
         })
@@ -273,6 +354,12 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
         }
         let tops = open.detail.as_ref().and_then(|detail| detail.beside);
         assert!(tops.is_none_or(|tops| tops.iter().all(|top| *top < 60_000)), "both halves are somewhere");
+        assert!(open.stats.cursor < open.stats.lines().len().max(1), "figures");
+        assert!(open.tools.cursor < open.tools.lines().len().max(1), "tools");
+        if let Some(definition) = &open.tools.definition {
+            assert!(definition.cursor < definition.n_lines().max(1), "a line of the definition");
+        }
+        assert!(open.state.cursor < open.state.n_lines().max(1), "state");
         assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }

@@ -72,6 +72,7 @@ impl Inspector {
     fn fit(&mut self) {
         self.keep_session_in_sight();
         self.fit_search();
+        self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
         let two = columns >= crate::view::TWO_PANES;
         let Some(open) = &mut self.open else {
@@ -82,8 +83,7 @@ impl Inspector {
         if let Some(detail) = &mut open.detail {
             detail.fit(usize::from(columns.saturating_sub(list)), height);
         }
-        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
-        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        open.state.fit(height);
         let n_findings = open.findings.all().count();
         let height = height.saturating_sub(crate::view::ADVICE).max(1);
         let findings = &mut open.findings;
@@ -149,6 +149,12 @@ impl Inspector {
     }
 
     fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        let last_seq = self.open.as_ref().map_or(0, |open| open.last_seq);
+        if self.view == View::State
+            && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
+        {
+            return self.jump(tap_session::At { seq, member: 0 }, effects);
+        }
         let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
             return;
         };
@@ -267,7 +273,9 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
-                self.view = View::Timeline;
+                if self.view != View::Tools || !self.back_in_tools() {
+                    self.view = View::Timeline;
+                }
             }
         }
     }

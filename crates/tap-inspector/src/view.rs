@@ -6,6 +6,7 @@ mod overlay;
 mod search;
 mod sequence;
 mod sessions;
+mod state;
 mod stats;
 mod timeline;
 mod tools;
@@ -18,6 +19,8 @@ use ratatui::widgets::Paragraph;
 use crate::keymap::{Action, KEYMAP};
 use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
+
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -108,6 +111,7 @@ impl Inspector {
                 self.about_place(detail)
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -143,7 +147,32 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State | View::Findings | View::Sequence | View::Stats | View::Tools | View::Compare => {
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::Findings | View::Sequence | View::Compare => {
                 &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
             }
         };

@@ -7,9 +7,11 @@
 //! Start reading at `migrations/0001_ground.sql` and `src/derived.sql` (the tables), then [`Recorder`] (how traffic gets
 //! in whatever happens) and [`Store`] (how it gets out).
 
+mod about;
 mod derive;
 mod error;
 mod exchanges;
+mod fetched;
 mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
@@ -17,6 +19,7 @@ mod http_traffic;
 mod reader;
 mod recorder;
 mod schema;
+mod search;
 mod spill;
 mod stored;
 mod text;
@@ -24,9 +27,11 @@ mod text;
 mod traffic;
 mod writer;
 
+pub use about::Called;
 pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
-pub use text::{Imported, export, import};
+pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
+pub use text::{Chosen, Imported, export, export_chosen, import};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

@@ -3,6 +3,7 @@
 //! For git, for people, for other tools. Nothing is lost: importing what was exported gives the same frames. `docs/` has
 //! the format's page; the format is a promise, so changes get a new number in the header.
 
+mod chosen;
 mod http;
 mod import;
 mod pack;
@@ -23,6 +24,7 @@ use crate::error::StoreError;
 use crate::reader::{Session, Store};
 use crate::writer::{EndReason, Transport};
 
+pub use chosen::Chosen;
 pub use import::{Imported, import};
 
 const FORMAT: &str = "recording/1";
@@ -46,12 +48,28 @@ pub fn export(
     out: &mut impl Write,
     name: &Path,
 ) -> Result<u64, StoreError> {
+    export_chosen(store, session, &Chosen::Range(range.clone()), first, out, name)
+}
+
+/// The same of frames that were [`Chosen`].
+///
+/// # Errors
+///
+/// As [`export`].
+pub fn export_chosen(
+    store: &Store,
+    session: &Session,
+    chosen: &Chosen,
+    first: u64,
+    out: &mut impl Write,
+    name: &Path,
+) -> Result<u64, StoreError> {
     let failed = |source| StoreError::Io { path: name.into(), source };
-    let first = first.saturating_add(range.start().saturating_sub(1));
+    let first = first.saturating_add(chosen.first() - 1);
     writeln!(out, "{}", header(session, first)).map_err(failed)?;
     let n_frames = match session.start.transport {
-        Transport::Stdio => export_frames(store, session, range, out, name)?,
-        Transport::Http => export_exchanges(store, session, range, out, name)?,
+        Transport::Stdio => export_frames(store, session, chosen, out, name)?,
+        Transport::Http => export_exchanges(store, session, chosen, out, name)?,
     };
     if let Some(end) = &session.end {
         let mut record = Map::new();
@@ -88,7 +106,7 @@ pub fn export(
 fn export_frames(
     store: &Store,
     session: &Session,
-    range: &RangeInclusive<u64>,
+    chosen: &Chosen,
     out: &mut impl Write,
     name: &Path,
 ) -> Result<u64, StoreError> {
@@ -97,7 +115,7 @@ fn export_frames(
     for recorded in store.recorded(session.id) {
         let mut record = Map::new();
         let (at_ns, message) = match recorded? {
-            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
+            Recorded::Frame(frame) if !chosen.contains(frame.seq) => continue,
             Recorded::Frame(frame) => {
                 n_frames += 1;
                 if frame.stream != Stream::Stderr {
@@ -122,7 +140,7 @@ fn export_frames(
 fn export_exchanges(
     store: &Store,
     session: &Session,
-    range: &RangeInclusive<u64>,
+    chosen: &Chosen,
     out: &mut impl Write,
     name: &Path,
 ) -> Result<u64, StoreError> {
@@ -131,11 +149,11 @@ fn export_exchanges(
     let mut search = http::Search::default();
     let mut n_segments = 0;
     while let Some(segment) = store.segment(session.id, n_segments)? {
-        search.feed(&segment, range).map_err(damaged(n_segments))?;
+        search.feed(&segment, chosen).map_err(damaged(n_segments))?;
         n_segments += 1;
     }
-    let wanted = search.finish(range);
-    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns);
+    let wanted = search.finish(chosen);
+    let mut to_text = http::ToText::new(&wanted, chosen, session.start.opened_unix_ns);
     let mut written = Vec::new();
     let mut write = |written: &mut Vec<http::Written>| -> Result<(), StoreError> {
         for http::Written { record, at_ns, message } in written.drain(..) {

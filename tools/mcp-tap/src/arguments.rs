@@ -1,6 +1,8 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod diff;
 mod proxy;
+mod which;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -12,7 +14,9 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
+pub(crate) use self::which::Which;
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
 #[derive(Debug, Parser)]
@@ -101,6 +105,11 @@ pub(crate) enum Command {
     Check(Check),
     /// Tell what a rule means, with an example of wrong and of right
     Explain(Explain),
+    /// Compare two sessions call by call, and what their servers offer
+    ///
+    /// Calls find each other by what is asked, not by number; answers are compared as JSON. Changes of tools, prompts and
+    /// resources say whom they break. Exit code 1 with --exit-code: something differs.
+    Diff(Box<Diff>),
     /// Count calls: how many, how slow, how large, how many failed
     ///
     /// A tool that says `isError` and a protocol that says an error are counted apart. A call that takes several rounds
@@ -265,36 +274,10 @@ pub(crate) enum Form {
     Http,
 }
 
-/// Which sessions are meant.
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Sessions, parts of them, or files [default: last]
-    #[arg(value_name = "REF", value_hint = ValueHint::FilePath)]
-    references: Vec<Reference>,
-    /// The same as REF; may be given several times
-    #[arg(short, long = "session", value_name = "REF", value_hint = ValueHint::FilePath)]
-    sessions: Vec<Reference>,
-    /// All sessions of the database
-    #[arg(short, long, conflicts_with_all = ["references", "sessions"])]
-    pub(crate) all: bool,
-}
-
-impl Which {
-    /// Those that were named.
-    pub(crate) fn named(&self) -> impl Iterator<Item = &Reference> {
-        self.references.iter().chain(&self.sessions)
-    }
-
-    /// Whether nothing was said of it, which means the newest one.
-    pub(crate) fn is_default(&self) -> bool {
-        !self.all && self.named().next().is_none()
-    }
-}
-
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003"
+    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003\n  mcp-tap check github tool:delete_*"
 )]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -370,7 +353,7 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
     #[command(flatten)]
@@ -409,12 +392,15 @@ pub(crate) struct State {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+    after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call\n  mcp-tap export last 'tool:find is:error' -o find.jsonl"
 )]
 pub(crate) struct Export {
     /// The session, or a part of it
     #[arg(value_name = "REF")]
     pub(crate) session: Reference,
+    /// Only what fits, and of a call both its request and its answer
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
     /// The file, ending in .jsonl [default: stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

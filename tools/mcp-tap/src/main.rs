@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod counting;
 mod credentials;
 mod failure;
 mod filtering;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),
         Command::Check(check) => command::check::check(&global, &check),
+        Command::Diff(diff) => command::diff::diff(&global, &diff),
         Command::Explain(explain) => command::explain::explain(&global, &explain),
         Command::Stats(stats) => command::stats::stats(&global, &stats),
         Command::State(state) => command::state::state(&global, &state),
@@ -61,7 +63,9 @@ fn main() -> ExitCode {
             .map(|()| 0)
             .map_err(Failure::from),
     };
-    exit_code(done)
+    let code = exit_code(done);
+    recording::finish_saying();
+    code
 }
 
 /// What was done, or why not, as a program is told.

@@ -15,7 +15,7 @@ use crate::telling::Teller;
 
 /// Copies gather for so long before they are written, so that a burst costs a transaction now and then and not one a
 /// message. After a quiet spell the first one is written at once.
-const GATHER: Duration = Duration::from_millis(20);
+const GATHER: Duration = Duration::from_millis(50);
 
 /// How often a recorder that waits for its database tries again.
 const RETRY: Duration = Duration::from_millis(50);
@@ -120,6 +120,19 @@ fn forget(copies: &Copies) {
     while !copies.take(GATHER, FOR_EVER).closed {}
 }
 
+/// Does the waiting for [`say`].
+static TELLER: OnceLock<Teller> = OnceLock::new();
+
+/// How long whoever reads stderr may take at the end for what was said.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Waits at the end of the program until what was said is written, if somebody reads it.
+pub(crate) fn finish_saying() {
+    if let Some(teller) = TELLER.get().filter(|teller| !teller.is_idle()) {
+        teller.finish(LAST_WORDS);
+    }
+}
+
 fn environment() -> Vec<String> {
     let mut names: Vec<OsString> = std::env::vars_os().map(|(name, _)| name).collect();
     names.sort();
@@ -134,7 +147,6 @@ pub(crate) fn say(text: &str) {
     if line.len() > WHOLE_WRITE_BYTES {
         line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
     }
-    static TELLER: OnceLock<Teller> = OnceLock::new();
     if TELLER.get().is_none_or(Teller::is_idle) && is_writable(standard(2)) {
         let _ = write_all(standard(2), line.as_bytes());
     } else {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
 
 use crate::recording::say;
 
@@ -12,8 +13,15 @@ const WAITING_LINES: usize = 64;
 
 /// One thread that writes what cannot be written at once.
 pub(crate) struct Teller {
-    lines: Option<SyncSender<Vec<u8>>>,
+    lines: Option<SyncSender<Left>>,
     counts: Arc<Counts>,
+}
+
+/// What is left with the thread.
+enum Left {
+    Line(Vec<u8>),
+    /// Somebody wants to know when all before it is written.
+    Mark(Sender<()>),
 }
 
 #[derive(Default)]
@@ -27,12 +35,18 @@ struct Counts {
 impl Teller {
     /// Starts the thread. `write` may wait for as long as it likes.
     pub(crate) fn start(write: impl Fn(&[u8]) + Send + 'static) -> Self {
-        let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING_LINES);
+        let (lines, waiting) = sync_channel(WAITING_LINES);
         let counts = Arc::<Counts>::default();
         let theirs = counts.clone();
         let thread = std::thread::Builder::new().name("tell".into()).spawn(move || {
-            for line in waiting {
-                write(&line);
+            for left in waiting {
+                match left {
+                    Left::Line(line) => write(&line),
+                    Left::Mark(reached) => {
+                        let _ = reached.send(());
+                        continue;
+                    }
+                }
                 let n_dropped = theirs.n_dropped.swap(0, Ordering::Relaxed);
                 if 0 < n_dropped {
                     write(format!("mcp-tap: {n_dropped} more lines were dropped, since nobody read them\n").as_bytes());
@@ -51,10 +65,21 @@ impl Teller {
     /// Leaves a line. Never waits.
     pub(crate) fn leave(&self, line: Vec<u8>) {
         self.counts.n_waiting.fetch_add(1, Ordering::Relaxed);
-        let left = self.lines.as_ref().is_some_and(|lines| lines.try_send(line).is_ok());
+        let left = self.lines.as_ref().is_some_and(|lines| lines.try_send(Left::Line(line)).is_ok());
         if !left {
             self.counts.n_waiting.fetch_sub(1, Ordering::Relaxed);
             self.counts.n_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Teller {
+    /// Waits until what was left before is written, or nobody has read it for so long.
+    pub(crate) fn finish(&self, limit: Duration) {
+        let (reached, is_reached) = channel();
+        // Where there is no room for a mark nobody reads.
+        if self.lines.as_ref().is_some_and(|lines| lines.try_send(Left::Mark(reached)).is_ok()) {
+            let _ = is_reached.recv_timeout(limit);
         }
     }
 }
@@ -101,23 +126,25 @@ impl Drop for Told {
 mod tests {
     use super::*;
     use std::sync::Mutex;
-    use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     #[test]
     fn what_nobody_reads_is_dropped_and_counted_and_the_rest_comes_in_order() {
         let (go, may_write) = channel::<()>();
         let (written, lines) = channel();
+        let (begun, begins) = channel();
         let teller = Teller::start({
             let may_write = Mutex::new(may_write);
             move |line| {
+                let _ = begun.send(());
                 let _ = may_write.lock().unwrap().recv();
                 let _ = written.send(String::from_utf8(line.to_vec()).unwrap());
             }
         });
         assert!(teller.is_idle());
         let n_told = 1000;
-        for number in 0..n_told {
+        teller.leave(b"0\n".to_vec());
+        begins.recv_timeout(Duration::from_secs(30)).unwrap();
+        for number in 1..n_told {
             teller.leave(format!("{number}\n").into_bytes());
         }
         assert!(!teller.is_idle());
@@ -132,9 +159,32 @@ mod tests {
                 next += 1;
             }
         }
-        // One may be in the thread's hands besides those that wait.
-        assert!((WAITING_LINES..=WAITING_LINES + 1).contains(&next), "{next}");
+        // One is in the thread's hands besides those that wait.
+        assert_eq!(next, WAITING_LINES + 1);
         assert_eq!(next + n_dropped, n_told);
+    }
+
+    #[test]
+    fn at_the_end_what_was_left_is_waited_for_but_not_for_ever() {
+        let (written, lines) = channel();
+        let teller = Teller::start(move |line| {
+            let _ = written.send(line.to_vec());
+        });
+        for number in 0..50_u8 {
+            teller.leave(vec![number]);
+        }
+        teller.finish(Duration::from_secs(30));
+        assert_eq!(lines.try_iter().flatten().collect::<Vec<_>>(), (0..50).collect::<Vec<_>>());
+        let (go, may_write) = channel::<()>();
+        let may_write = Mutex::new(may_write);
+        let teller = Teller::start(move |_| {
+            let _ = may_write.lock().unwrap().recv();
+        });
+        for number in 0..50 {
+            teller.leave(vec![number]);
+            teller.finish(Duration::ZERO);
+        }
+        drop(go);
     }
 
     #[test]

@@ -195,6 +195,29 @@ fn the_end_waits_for_no_server_for_ever() {
 }
 
 #[test]
+fn the_end_waits_for_what_a_server_has_to_say_to_a_notification() {
+    let begun = || {
+        let mut bench = Bench::begun(None);
+        bench.host(r#"{"method":"notifications/x"}"#);
+        bench.sent(4);
+        bench.head(4, 401, "text/plain");
+        bench.done.clear();
+        bench.server.host_ended();
+        bench.poll();
+        bench.check(&[]);
+        bench
+    };
+    let mut bench = begun();
+    bench.server.ended(4, &Bytes::from_static(b"no"), None);
+    bench.poll();
+    bench.check(&[&format!("tell {}", Notice::NotTaken { status: Some(401) }), "stop 3", "finished"]);
+    // Not for ever: it is no answer that anybody asked for.
+    let mut bench = begun();
+    bench.time(NOTICE_LIMIT_NS);
+    bench.check(&["stop 3", "stop 4", "finished"]);
+}
+
+#[test]
 fn requests_of_the_modern_era_have_their_headers_and_cancelling_them_is_closing() {
     let mut bench = Bench::new();
     bench.host(&modern("1", "tools/list", ""));

@@ -2,7 +2,6 @@
 //!
 //! Messages come from another thread, a moment after the cursor is on them; keys do not wait for that.
 
-use crate::data::Row;
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::{Inspector, Pane, Postponed, View};
@@ -60,7 +59,7 @@ impl Inspector {
         if !(moves || has_messages && needs_message(action)) {
             return false;
         }
-        let Some(at) = open.rows.current().map(Row::at) else {
+        let Some(at) = open.at() else {
             return false;
         };
         if open.detail.as_ref().is_some_and(|detail| detail.parts.this.row.at() == at) {
@@ -86,7 +85,7 @@ impl Inspector {
         };
         let Postponed { of, actions } = std::mem::take(&mut open.postponed);
         let here = open.detail.as_ref().map(|detail| detail.parts.this.row.at());
-        if of.is_none() || of != here || open.rows.current().map(Row::at) != of {
+        if of.is_none() || of != here || open.at() != of {
             return;
         }
         // Where lines begin and end is known once it was fitted to the screen.

@@ -11,8 +11,11 @@ use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
 use crate::sequence::Sequence;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::tools::Tools;
+
+use super::navigate::none;
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -33,7 +36,15 @@ impl Inspector {
         }
         if let Some(old) = self.open.take() {
             let asked = old.detail_asked.and_then(|asked| asked.ticket);
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket(), asked];
+            let questions = [
+                old.findings.ticket,
+                Some(old.watch),
+                old.again,
+                old.rows.pending_ticket(),
+                old.stats.pending(),
+                old.tools.pending(),
+                asked,
+            ];
             effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
             effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
@@ -56,9 +67,9 @@ impl Inspector {
             detail_asked: None,
             postponed: Postponed::default(),
             opens_strings: true,
-            state: None,
-            state_asked: None,
-            state_scroll: 0,
+            state: Stated::default(),
+            point: None,
+            moment: None,
             findings,
             sequence: Sequence::default(),
             stats: Stats::default(),
@@ -93,7 +104,7 @@ impl Inspector {
             open.rows.asked(next, part);
             effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
         }
-        let Some(at) = open.rows.current().map(Row::at) else {
+        let Some(at) = open.at() else {
             return;
         };
         let key = open.session.key;
@@ -104,7 +115,6 @@ impl Inspector {
         }
         let is_looked_at = self.view == View::Timeline && (wide || open.pane == Pane::Detail);
         let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
-        let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -113,14 +123,11 @@ impl Inspector {
             }
             effects.push(Effect::Ask(ticket, Query::Message(key, at)));
         }
-        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
-        {
+        if self.view == View::State {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
-                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+                open.state.ask(key, at.seq, ticket, effects);
             }
-            effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
         }
     }
 
@@ -130,14 +137,15 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
-        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.stats.failed(ticket);
+        open.tools.failed(ticket);
+        open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.moment = open.moment.filter(|moment| *moment != ticket);
+        open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
             open.postponed = Postponed::default();
-        }
-        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
-            asked.ticket = None;
         }
     }
 
@@ -154,7 +162,7 @@ impl Inspector {
                     self.take_again(answer.rows);
                     return;
                 }
-                if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
+                if let Some(seeking) = open.seeking.clone().filter(|seeking| seeking.ticket == ticket) {
                     let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
                     match found.map(Row::at) {
                         Some(at) => {
@@ -163,10 +171,7 @@ impl Inspector {
                         }
                         None if answer.complete => {
                             open.seeking = None;
-                            self.say(
-                                if seeking.forward { "no problem behind this" } else { "no problem before this" },
-                                false,
-                            );
+                            self.say(none(&seeking.what, seeking.forward), false);
                         }
                         None => {}
                     }
@@ -189,9 +194,13 @@ impl Inspector {
                 self.show_hit();
                 self.do_postponed(effects);
             }
-            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
-                open.state_asked = None;
-                open.state = Some(facts);
+            Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::At(at) if open.moment == Some(ticket) => {
+                open.moment = None;
+                match at {
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("the session was over by then", false),
+                }
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
                 open.findings.n += found.len() as u64;
@@ -237,7 +246,7 @@ impl Inspector {
             | Answer::Again(_)
             | Answer::Message(_)
             | Answer::About(_)
-            | Answer::State(_)
+            | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)
             | Answer::Stats(_)
@@ -309,7 +318,7 @@ impl Inspector {
             return;
         };
         open.filter = filter;
-        let at = open.rows.current().map(Row::at);
+        let at = open.at();
         match at {
             Some(at) => {
                 open.rows.want(at);

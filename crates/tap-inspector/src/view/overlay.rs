@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::keymap::KEYMAP;
 use crate::model::{Inspector, Overlay, View};
+use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::text::{cell, fitted, span};
 
@@ -49,13 +50,13 @@ impl Inspector {
                 self.draw_prompt(frame, area, "/", prompt, &[about]);
             }
             Some(Overlay::Jump(prompt)) => {
-                let about = Line::from(span("the number of a message", self.theme.dim));
+                let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
             }
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
                 let from = chosen.saturating_sub(9);
-                let lines: Vec<Line<'static>> = matches
+                let mut lines: Vec<Line<'static>> = matches
                     .iter()
                     .enumerate()
                     .skip(from)
@@ -66,6 +67,10 @@ impl Inspector {
                         fitted(line, usize::from(area.width).saturating_sub(4), style)
                     })
                     .collect();
+                if lines.is_empty() {
+                    let text = if Place::read(&prompt.text).is_ok() { "enter goes there" } else { crate::place::ABOUT };
+                    lines.push(Line::from(span(text, self.theme.dim)));
+                }
                 self.draw_prompt(frame, area, ":", prompt, &lines);
             }
         }

@@ -11,7 +11,7 @@ use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
 use crate::data::{Row, Tone};
-use crate::model::{Inspector, Open, Pane};
+use crate::model::{Inspector, Open, Pane, View};
 use crate::text::{cell, fitted, right, span};
 
 /// Bars of latency are logarithmic between these, so that they compare between sessions: nanoseconds.
@@ -58,6 +58,15 @@ impl Inspector {
         let Some(row) = open.rows.current() else {
             return Line::default();
         };
+        // Stepped to a message that has no row of its own here.
+        if let Some(at) = open.at().filter(|at| *at != row.at()) {
+            let mut spans = vec![span(&format!(" at message {}", at.seq), self.theme.bold)];
+            if let Some(finding) = open.findings.by_message.get(&at).and_then(|found| found.first()) {
+                spans.push(span(&format!("  ! {} ", finding.rule), self.theme.warning));
+                spans.push(span(&format!("{} {}", finding.title, finding.detail), Style::new()));
+            }
+            return Line::from(spans);
+        }
         if let Some(finding) = open.findings.of_row(row, open.calls).max_by_key(|finding| finding.severity) {
             return Line::from(vec![
                 span(&format!(" ! {} ", finding.rule), self.theme.warning),
@@ -86,15 +95,18 @@ impl Inspector {
         }
     }
 
-    fn draw_rows(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+    pub(super) fn draw_rows(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
         let width = usize::from(area.width);
         let columns = Columns::fitting(width, open.last_seq);
         let mut lines = vec![fitted(self.rows_head(&columns), width, self.theme.dim), self.rule(width)];
         let height = usize::from(area.height).saturating_sub(lines.len());
         for (index, row) in open.rows.visible(height) {
+            // Beside a state, what came later is not there yet.
+            let is_later = self.view == View::State && open.at().is_some_and(|at| at < row.at());
             let style = match (index == open.rows.cursor(), open.pane) {
                 (true, Pane::List) => self.theme.cursor,
                 (true, Pane::Detail) => self.theme.cursor_elsewhere,
+                (false, _) if is_later => self.theme.dim,
                 (false, _) => Style::new(),
             };
             lines.push(fitted(self.row_line(open, row, &columns), width, style));
@@ -199,41 +211,6 @@ impl Inspector {
         }
     }
 
-    pub(super) fn draw_state(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
-        let width = usize::from(area.width);
-        let mut lines = Vec::new();
-        match &open.state {
-            None => lines.push(Line::from(span(" working it out …", self.theme.dim))),
-            Some(state) => {
-                let head = format!(" after message {}", state.seq);
-                lines.push(fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()));
-                lines.push(self.rule(width));
-                let mut part = "";
-                for fact in state.facts.iter().skip(open.state_scroll) {
-                    if fact.part != part {
-                        part = &fact.part;
-                        lines.push(Line::from(span(&format!(" {part}"), self.theme.frame)));
-                    }
-                    let (mark, style) = match &fact.changed {
-                        Some(_) => ("~", self.theme.warning),
-                        None => (" ", Style::new()),
-                    };
-                    let mut spans = vec![
-                        span(&format!(" {mark} "), style),
-                        cell(&fact.name, 24, self.theme.name),
-                        Span::raw(" "),
-                        span(&fact.text, style),
-                    ];
-                    if let Some(Some(before)) = &fact.changed {
-                        spans.push(span(&format!("   was {before}"), self.theme.dim));
-                    }
-                    lines.push(fitted(Line::from(spans), width, Style::new()));
-                }
-            }
-        }
-        frame.render_widget(Paragraph::new(lines), area);
-    }
-
     pub(super) fn draw_findings(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
         let width = usize::from(area.width);
         let findings = &open.findings;
@@ -280,7 +257,7 @@ impl Inspector {
 }
 
 /// What a row is about: its method or tool, and its arguments or its text.
-fn what(row: &Row) -> (String, String) {
+pub(super) fn what(row: &Row) -> (String, String) {
     let method = row.row.method.as_deref();
     let target = row.row.target.as_deref();
     let what = match (row.row.kind, method, target) {

@@ -203,7 +203,12 @@ impl Asked {
     pub(super) fn ask(&self, ticket: Ticket, query: Query) {
         let thread = match &query {
             Query::Rows(rows) if rows.filter.is_some() => &self.search,
-            Query::Sessions | Query::Watch(_) | Query::Again(..) | Query::Rows(_) | Query::Message(..) => &self.quick,
+            Query::Sessions
+            | Query::Watch(_)
+            | Query::Again(..)
+            | Query::Rows(_)
+            | Query::Message(..)
+            | Query::At(..) => &self.quick,
             Query::About(..) => &self.about,
             Query::State(..) | Query::Findings(_) => &self.deep,
             Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => &self.whole,

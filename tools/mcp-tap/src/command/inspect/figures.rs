@@ -1,6 +1,9 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod differences;
 mod search;
+mod stats;
+mod tools;
 
 use std::sync::mpsc::Receiver;
 
@@ -13,6 +16,8 @@ use super::asked::{Answers, Opened};
 pub(super) struct Figures<'a> {
     opened: &'a Opened,
     answers: &'a Answers,
+    counting: Option<stats::Counting>,
+    offered: tools::Kept,
 }
 
 /// Answers until nobody asks any more.
@@ -25,7 +30,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers }
+        Self { opened, answers, counting: None, offered: tools::Kept::default() }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -35,8 +40,10 @@ impl<'a> Figures<'a> {
             return;
         }
         let done: Result<(), StoreError> = match query {
+            Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
+            Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
             Query::Search(filter) => search::search(self.opened, answers, ticket, &filter),
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => Ok(()),
+            Query::Compare(..) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use tap_filter::Filter;
 use tap_inspector::{Answer, Hit, HitSession, Hits, KEPT_HITS, SessionKey, Snippet, Ticket, Tone};
-use tap_session::RowKind;
 use tap_store::{Session, SessionId, StoreError};
 
 use super::super::asked::{Answers, Opened};
@@ -118,16 +117,10 @@ fn told_hit(opened: &Opened, hit: &crate::searching::Hit<'_>) -> Result<Hit, Sto
     let place = hit.place();
     let path = place.as_ref().and_then(|place| path_of(bytes, place.start)).filter(|path| !path.is_empty());
     let [before, found, after] = around(bytes, place.unwrap_or(0..0), BEFORE_BYTES, BEHIND_BYTES);
-    let in_calls = match row.kind {
-        RowKind::Request | RowKind::NotAMessage | RowKind::NotJson | RowKind::Gap | RowKind::Exchange => true,
-        RowKind::Result | RowKind::Error => row.pair.is_some(),
-        _ => false,
-    };
     let what = row.target.as_deref().or(row.method.as_deref()).unwrap_or(row.kind.name()).to_owned();
     Ok(Hit {
         session: SessionKey(hit.session.id.0),
         at: row.at,
-        in_calls,
         what,
         status: (tone, words),
         snippet: Snippet { before, found, after },

@@ -92,8 +92,8 @@ fn lines_lead_to_what_they_are_about() {
     let path = troubled(&folder);
     for (keys, expected) in [
         // The schema, from the line under the argument, and from the tab.
-        ("# '11' enter enter j j j j j j j j j j enter Y", "copy troubled:6"),
-        ("# '10' enter enter : 'schema' enter enter Y ctrl-o Y", "copy troubled:6, copy troubled:10"),
+        ("# '11' enter enter j j j j j j j j j j enter Y", "copy troubled:7"),
+        ("# '10' enter enter : 'schema' enter enter Y ctrl-o Y", "copy troubled:7, copy troubled:10"),
         // The last good call.
         ("# '10' enter K / 'last+good' enter enter Y", "copy troubled:8"),
     ] {

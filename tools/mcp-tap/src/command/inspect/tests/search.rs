@@ -54,16 +54,16 @@ fn a_walk_goes_from_hit_to_hit_through_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let opened = all(&folder);
     for (keys, done) in [
-        ("S 'atlantis' enter j enter Y n Y n Y N Y", "demo.3:10, demo.3:11, demo.3:11, demo.3:12"),
-        ("S '\"no+such+place\"+is:error' enter j enter Y n Y n Y", "demo.2:17, demo.2:10, demo.2:10"),
+        ("S 'atlantis' enter j enter Y n Y n Y N Y", "demo.3:12, demo.3:11, demo.3:11, demo.3:12"),
+        ("S '\"no+such+place\"+is:error' enter j enter Y n Y n Y", "demo.2:18, demo.2:15, demo.2:15"),
         ("S 'place+-\"9.+time\"' enter j enter Y n Y", "demo:29, demo:28"),
         // Through what is not shown, and into the next session.
-        ("S '\"no+such+place\"+-kind:stderr+or+atlantis' enter j enter Y n n n Y", "demo.2:17, demo.3:11"),
+        ("S '\"no+such+place\"+-kind:stderr+or+atlantis' enter j enter Y n n n Y", "demo.2:18, demo.3:11"),
         // Back to what was found, and from there to another one.
         ("S 'atlantis' enter j enter q j enter Y", "demo.3:11"),
         ("S 'is:finding+n:6' enter j enter Y n Y", "demo.3:6, demo.3:6"),
         // In a message something else may be looked for.
-        ("S '\"no+such+place\"+is:error' enter j enter / 'forecast' enter n Y", "demo.2:17"),
+        ("S '\"no+such+place\"+is:error' enter j enter / 'forecast' enter n Y", "demo.2:18"),
         ("S 'latncy>1s' enter", ""),
     ] {
         let was = look_at(&opened, SMALL, false, |bench| {
