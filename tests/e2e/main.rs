@@ -16,6 +16,7 @@ mod support;
 
 mod cases;
 mod commands;
+mod diff;
 mod faults;
 mod filters;
 mod http;

@@ -230,6 +230,25 @@ impl Store {
     ///
     /// When the database cannot be read or written.
     pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
+        let go_on = |share| {
+            progress(share);
+            true
+        };
+        self.catch_up_while(session, go_on).map(|_| ())
+    }
+
+    /// The same for so long, or a little longer. True when there is no more to do.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or written.
+    pub fn catch_up_for(&self, session: SessionId, limit: Duration) -> Result<bool, StoreError> {
+        let began = Instant::now();
+        self.catch_up_while(session, |_| began.elapsed() < limit)
+    }
+
+    /// As long as `go_on` says so. True when there is no more to do.
+    fn catch_up_while(&self, session: SessionId, mut go_on: impl FnMut(f64) -> bool) -> Result<bool, StoreError> {
         let over = !self.liveness.is_live(session.0);
         if !over {
             self.wait_for_tap(session)?;
@@ -241,13 +260,15 @@ impl Store {
             let mut connection = self.connection.borrow_mut();
             let behaviour = if self.writable.get() { Immediate } else { Deferred };
             match deriver.step(&mut connection, &self.path, over, behaviour) {
-                Ok(Step::UpToDate) => return Ok(()),
+                Ok(Step::UpToDate) => return Ok(true),
                 Ok(Step::More) => {
                     let newest = "SELECT max(number) + 1 FROM segment WHERE session = ?";
                     let n_segments: Option<i64> = connection
                         .query_row(newest, [session.0], |row| row.get(0))
                         .map_err(|source| self.sort(source))?;
-                    progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
+                    if !go_on(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64) {
+                        return Ok(false);
+                    }
                 }
                 // No room for what can be worked out again, or no leave to write it: it goes into memory.
                 Err(error) if error.forbids_writing() && self.writable.get() => {

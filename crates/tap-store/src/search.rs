@@ -125,7 +125,7 @@ pub struct Search {
     pub condition: Condition,
 }
 
-/// A row that was found. Of a call in a list of calls with its answer.
+/// A row that was found; of a request that was answered, with the answer.
 #[derive(Debug)]
 pub struct Hit {
     /// The row.
@@ -260,18 +260,12 @@ impl Store {
         // One that reads the table itself is quicker than one that finds each row by an index.
         let (listed, head) = (columns("message", LISTED_COLUMNS), columns("message", HEAD_COLUMNS));
         let (answer, answer_head) = (columns("answer", LISTED_COLUMNS), columns("answer", HEAD_COLUMNS));
-        let (also, join, kind) = match calls {
-            true => (
-                format!(", {answer}, {answer_head}"),
-                "LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
-                     AND answer.seq = message.pair_seq AND answer.member = message.pair_member
-                     AND (answer.seq, answer.member) <> (message.seq, message.member)",
-                CALLS,
-            ),
-            false => (String::new(), "", ""),
-        };
+        let kind = if calls { CALLS } else { "" };
         let text = format!(
-            "SELECT {listed}, {head}{also} FROM message NOT INDEXED {join}
+            "SELECT {listed}, {head}, {answer}, {answer_head} FROM message NOT INDEXED
+             LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
+                 AND answer.seq = message.pair_seq AND answer.member = message.pair_member
+                 AND (answer.seq, answer.member) <> (message.seq, message.member)
              WHERE message.session = ? AND message.seq BETWEEN ? AND ?
                  AND (message.seq, message.member) {edge} (?, ?) {kind} {of} AND {condition}
              ORDER BY message.seq {order}, message.member {order} LIMIT ?"
@@ -291,7 +285,7 @@ impl Store {
                     head: head_from(row, n_listed)?,
                     answer_head: None,
                 };
-                if calls && row.get_ref(n_half)? != ValueRef::Null {
+                if row.get_ref(n_half)? != ValueRef::Null {
                     let answer = listed_from(row, n_half)?;
                     hit.listed.answer_length = Some(answer.length);
                     hit.answer = Some(answer);

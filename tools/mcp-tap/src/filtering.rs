@@ -162,7 +162,12 @@ impl<'a> Sieve<'a> {
 
     fn fits(&self, hit: &Hit) -> bool {
         let message = Message::of_hit(self.store, self.session, hit, Some(self.findings), self.now_unix_ns);
-        self.filter.fits(&message) || message.answer_of().is_some_and(|answer| self.filter.fits(&answer))
+        if self.filter.fits(&message) {
+            return true;
+        }
+        // A row of the list of calls stands for both halves.
+        let answer = if self.search.kind == ListKind::Calls { message.answer_of() } else { None };
+        answer.is_some_and(|answer| self.filter.fits(&answer))
     }
 
     /// All rows that fit, from the first to the last of a range.

@@ -24,12 +24,21 @@ const BEGUN_LOOK_BACK: u64 = 10_000;
 /// How many of these are told at most, the newest of them.
 const BEGUN_LIMIT: u64 = 200;
 
+/// How long somebody who wants to see something is kept waiting because it is worked out what a recording meant. The rest is
+/// done while nobody asks, and what comes of it is told as if the session grew.
+const CATCH_UP: Duration = Duration::from_millis(60);
+
+/// How long is worked before it is looked whether somebody asks.
+const WORK: Duration = Duration::from_millis(10);
+
 /// A session that is watched, and what was told of it.
 struct Watched {
     ticket: Ticket,
     key: SessionKey,
     last_seq: u64,
     live: bool,
+    /// It is worked out what all of it meant.
+    complete: bool,
 }
 
 /// Who looks things up.
@@ -39,6 +48,8 @@ pub(super) struct Lists<'a> {
     watched: Option<Watched>,
     /// The session that was asked about last. One that is live is looked up anew each time.
     session: Option<Session>,
+    /// A list of sessions that is to be told with its newest figures, and of which these are still to be worked out.
+    figures: Option<(Ticket, Vec<SessionId>)>,
 }
 
 /// Answers until nobody asks any more, and says when the session that is watched has grown.
@@ -46,9 +57,9 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
     let mut lists = Lists::new(opened, answers);
     let mut looked = Instant::now();
     loop {
-        match questions.recv_timeout(LOOK) {
+        match questions.recv_timeout(if lists.has_work() { Duration::ZERO } else { LOOK }) {
             Ok((ticket, query)) => lists.answer(ticket, query),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => lists.work(),
             Err(RecvTimeoutError::Disconnected) => return,
         }
         // Also when one question follows the other.
@@ -61,7 +72,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Lists<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, watched: None, session: None }
+        Self { opened, answers, watched: None, session: None, figures: None }
     }
 
     pub(super) fn store(&self) -> &'a Store {
@@ -78,7 +89,7 @@ impl<'a> Lists<'a> {
             Query::Sessions => self.sessions(ticket),
             Query::Watch(key) => {
                 let live = self.store().is_live(SessionId(key.0));
-                self.watched = Some(Watched { ticket, key, last_seq: 0, live });
+                self.watched = Some(Watched { ticket, key, last_seq: 0, live, complete: false });
                 Ok(())
             }
             Query::Rows(query) => rows::rows(self, ticket, &query),
@@ -119,22 +130,58 @@ impl<'a> Lists<'a> {
     /// The session with this key, as it is now.
     pub(super) fn session(&mut self, key: SessionKey) -> Result<Option<Session>, StoreError> {
         let id = SessionId(key.0);
-        self.store().catch_up(id, |_| {})?;
-        if self.session.as_ref().is_none_or(|session| session.id != id || session.live) {
+        let complete = self.store().catch_up_for(id, CATCH_UP)?;
+        if self.session.as_ref().is_none_or(|session| session.id != id || session.live || !complete) {
             self.session = self.store().sessions()?.into_iter().find(|session| session.id == id);
         }
         Ok(self.session.clone())
     }
 
+    /// Whether there is something to be worked out while nobody asks.
+    fn has_work(&self) -> bool {
+        self.watched.as_ref().is_some_and(|watched| !watched.complete) || self.figures.is_some()
+    }
+
+    /// Works something out: first of the session that is looked at, then of the others in the list.
+    fn work(&mut self) {
+        let store = self.store();
+        if let Some(watched) = self.watched.as_mut().filter(|watched| !watched.complete) {
+            // What cannot be read is told to who asks for it.
+            watched.complete = store.catch_up_for(SessionId(watched.key.0), WORK).unwrap_or(true);
+            if watched.complete {
+                self.look();
+            }
+        } else if let Some((ticket, mut left)) = self.figures.take() {
+            if self.answers.is_withdrawn(ticket) {
+                return;
+            }
+            let done = left.last().map_or(Ok(true), |id| store.catch_up_for(*id, WORK));
+            if done.as_ref().map_or(true, |done| *done) {
+                left.pop();
+            }
+            let told = match (done, left.is_empty()) {
+                (Err(error), _) => Err(error),
+                (Ok(_), false) => {
+                    self.figures = Some((ticket, left));
+                    Ok(())
+                }
+                (Ok(_), true) => self.tell_sessions(ticket),
+            };
+            if let Err(error) = told {
+                self.answers.fail(Some(ticket), error.to_string());
+            }
+        }
+    }
+
     fn look(&mut self) {
         let store = self.store();
-        let Some(watched) = self.watched.as_mut().filter(|watched| watched.live) else {
+        let Some(watched) = self.watched.as_mut() else {
             return;
         };
         let id = SessionId(watched.key.0);
         // Asked first, so that what is written in between is seen in the last look.
         let live = store.is_live(id);
-        if store.catch_up(id, |_| {}).is_err() {
+        if watched.live && watched.complete && store.catch_up_for(id, CATCH_UP).is_err() {
             return;
         }
         let newest = last_seq(store, id).unwrap_or(watched.last_seq);
@@ -145,16 +192,34 @@ impl<'a> Lists<'a> {
         }
     }
 
-    fn sessions(&self, ticket: Ticket) -> Result<(), StoreError> {
+    fn sessions(&mut self, ticket: Ticket) -> Result<(), StoreError> {
         let store = self.store();
         let known = store.sessions()?;
         // What is known is shown at once: to bring figures up to date can take long after a tap was killed.
         if !self.answers.give(ticket, Answer::Sessions(lines(store, &known, &self.opened.zone)?, false)) {
             return Ok(());
         }
-        for session in known {
-            store.catch_up(session.id, |_| {})?;
+        let began = Instant::now();
+        let mut left: Vec<SessionId> = known.iter().rev().map(|session| session.id).collect();
+        while let Some(id) = left.last() {
+            if store.catch_up_for(*id, WORK)? {
+                left.pop();
+            }
+            if WORK < began.elapsed() {
+                break;
+            }
         }
+        if left.is_empty() {
+            return self.tell_sessions(ticket);
+        }
+        // The rest while nobody asks.
+        self.figures = Some((ticket, left));
+        Ok(())
+    }
+
+    /// Tells the sessions with figures that are up to date.
+    fn tell_sessions(&self, ticket: Ticket) -> Result<(), StoreError> {
+        let store = self.store();
         let lines = lines(store, &store.sessions()?, &self.opened.zone)?;
         self.answers.give(ticket, Answer::Sessions(lines, true));
         Ok(())
