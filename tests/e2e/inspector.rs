@@ -142,7 +142,7 @@ fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
     {
         terminal.type_for(keys, shows);
     }
-    terminal.type_for("3", "linear, since");
+    terminal.type_for("3", "busy");
     terminal.type_for("4", "in flight");
     terminal.type_for("6", "finding");
     terminal.type_for(":quit\r", "\x1b[?1049l");

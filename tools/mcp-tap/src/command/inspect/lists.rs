@@ -18,18 +18,18 @@ use crate::reference::shortest;
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How many calls before a message are looked at for those that were in flight when it came.
+const BEGUN_LOOK_BACK: u64 = 10_000;
+
+/// How many of these are told at most, the newest of them.
+const BEGUN_LIMIT: u64 = 200;
+
 /// How long somebody who wants to see something is kept waiting because it is worked out what a recording meant. The rest is
 /// done while nobody asks, and what comes of it is told as if the session grew.
 const CATCH_UP: Duration = Duration::from_millis(60);
 
 /// How long is worked before it is looked whether somebody asks.
 const WORK: Duration = Duration::from_millis(10);
-
-/// How many calls before a message are looked at for those that were in flight when it came.
-const BEGUN_LOOK_BACK: u64 = 10_000;
-
-/// How many of these are told at most, the newest of them.
-const BEGUN_LIMIT: u64 = 200;
 
 /// A session that is watched, and what was told of it.
 struct Watched {
@@ -113,8 +113,7 @@ impl<'a> Lists<'a> {
             Query::At(key, moment) => self.at(key, moment).map(|at| {
                 answers.give(ticket, Answer::At(at));
             }),
-            Query::About(..)
-            | Query::State(..)
+            Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
