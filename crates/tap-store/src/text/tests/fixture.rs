@@ -232,7 +232,7 @@ fn what_is_written_anew_keeps_all_that_it_says() {
     );
     let (folded, _) = rewritten(text, 30, None);
     assert!(folded.lines().count() > 12, "{folded}");
-    assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text.replace("\"msg\":{\"a\"", "\"msg\":{\"a\""));
+    assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text);
     let (clean, _) = rewritten(text, 0, Some(&mut Redactor::default()));
     assert_eq!(
         clean,
