@@ -364,9 +364,20 @@ pub(crate) struct Stats {
     /// What is counted together: calls of one tool, prompt or resource, or of one method
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,
-    /// One JSON object a line
+    /// How to write it
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub(crate) format: StatsFormat,
+    /// One JSON object a line; the same as --format json
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsFormat {
+    Text,
+    Json,
+    /// A table for spreadsheets, with the names that JSON has
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,6 +8,7 @@ use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
 use crate::stats::Stats;
@@ -37,11 +38,13 @@ impl Inspector {
                 old.findings.ticket,
                 Some(old.watch),
                 old.again,
+                old.overseen.ticket,
+                old.unfolding.and_then(|asked| asked.ticket),
                 old.rows.pending_ticket(),
                 old.stats.pending(),
                 old.tools.pending(),
             ];
-            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -65,6 +68,7 @@ impl Inspector {
             point: None,
             moment: None,
             findings,
+            overseen: Overseen::default(),
             sequence: Sequence::default(),
             stats: Stats::default(),
             tools: Tools::default(),
@@ -72,6 +76,7 @@ impl Inspector {
             jumps_back: 0,
             marks: BTreeSet::new(),
             seeking: None,
+            unfolding: None,
             again: None,
             watch,
         });
@@ -79,7 +84,7 @@ impl Inspector {
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(crate) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -104,7 +109,8 @@ impl Inspector {
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
+        let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
+        let wants_detail = (reads || self.view == View::Timeline && wide) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -127,6 +133,9 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
+        open.sequence.failed(ticket);
+        open.overseen.failed(ticket);
+        open.unfolding = open.unfolding.filter(|asked| asked.ticket != Some(ticket));
         open.stats.failed(ticket);
         open.tools.failed(ticket);
         open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
@@ -166,6 +175,10 @@ impl Inspector {
                     }
                     return;
                 }
+                if open.unfolding.is_some_and(|asked| asked.ticket == Some(ticket)) {
+                    self.take_between(ticket, &answer);
+                    return;
+                }
                 open.rows.take(ticket, answer, height);
             }
             Answer::Again(rows) if open.again == Some(ticket) => {
@@ -197,6 +210,7 @@ impl Inspector {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
                 open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
+                open.sequence.grown();
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
@@ -205,6 +219,7 @@ impl Inspector {
                     }
                 }
                 if grew || ended {
+                    self.unfold_again(effects);
                     self.ask_again(effects);
                 }
                 if ended {
@@ -212,6 +227,8 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Overview(overview) => open.overseen.take(ticket, *overview),
+            Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)

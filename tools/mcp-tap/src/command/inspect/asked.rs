@@ -204,9 +204,12 @@ impl Asked {
             | Query::Again(..)
             | Query::Rows(_)
             | Query::Message(..)
+            | Query::Begun(..)
             | Query::At(..) => &self.quick,
-            Query::State(..) | Query::Findings(_) => &self.deep,
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => &self.whole,
+            Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
+                &self.whole
+            }
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));
