@@ -51,10 +51,14 @@ proptest! {
         again.catch_up(session.session, |_| {}).unwrap();
         let second = fixture_of(&again);
         // Requests are complete with their bodies, and not a little later: of exchanges that cross, who talked may be told
-        // otherwise. Of those that are torn, when as well.
-        let records = |text: &str| {
-            let text = if is_damaged { without_times(text) } else { text };
-            text.split_once("\n{").map(|(_, records)| records.to_owned())
+        // otherwise. Of those that are torn, when as well, and a body without a head may come at another place.
+        let records = |text: &str| -> Vec<String> {
+            let mut lines: Vec<String> = text.split("\n{").skip(1).map(str::to_owned).collect();
+            if is_damaged {
+                lines.pop();
+                lines.sort();
+            }
+            lines
         };
         prop_assert_eq!(records(&second), records(&text));
     }
