@@ -160,6 +160,19 @@ pub struct Whole {
     pub bytes: Arc<[u8]>,
 }
 
+/// A request of HTTP, as far as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// `POST`, `GET`, …
+    pub verb: String,
+    /// Where to.
+    pub url: String,
+    /// Names and values of its fields; a value is `None` where it was not recorded, for it may be a secret.
+    pub fields: Vec<(String, Option<String>)>,
+    /// Its body as it was on the wire; `None` where that is too large to be copied.
+    pub body: Option<Vec<u8>>,
+}
+
 /// A message that was asked for, with the other half of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageParts {
@@ -169,6 +182,8 @@ pub struct MessageParts {
     pub other: Option<Whole>,
     /// Of HTTP: head and times of its exchange, a line each.
     pub exchange: Vec<(String, String)>,
+    /// Of HTTP: the request of its exchange.
+    pub request: Option<HttpRequest>,
 }
 
 /// Something that is true of a session.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::{At, Link};
 
+use crate::about::{About, AboutPart};
 use crate::compare::Compared;
 
 use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
@@ -26,6 +27,13 @@ pub enum Effect {
     Cancel(Ticket),
     /// Put a text where it can be pasted from.
     Copy(String),
+    /// Put bytes where they can be pasted from, or, if they are too many for that, into a new file of this name.
+    CopyBytes {
+        /// What.
+        bytes: Vec<u8>,
+        /// The file's name.
+        name: String,
+    },
     /// Show bytes in the pager (`false`) or the editor (`true`); the terminal is theirs meanwhile.
     Open {
         /// What.
@@ -63,6 +71,8 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
+    /// What is known around a message.
+    About(SessionKey, At, AboutPart),
     /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
     State(SessionKey, u64, Option<String>),
     /// Which message was the first at a moment or after it.
@@ -143,6 +153,8 @@ pub enum Answer {
     Again(Vec<Row>),
     /// A message.
     Message(Box<MessageParts>),
+    /// What is known around a message.
+    About(Box<About>),
     /// A state.
     State(Box<StatedFacts>),
     /// A message; `None` when there is none so late.

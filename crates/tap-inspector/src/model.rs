@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
+use crate::about::Slot;
 use crate::compare::Compare;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::detail::Find;
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
@@ -60,6 +62,8 @@ pub struct Inspector {
     pub(crate) sessions: Sessions,
     /// The session to be opened once it is known.
     pub(crate) opens: Option<SessionKey>,
+    /// At which message.
+    pub(crate) opens_at: Option<At>,
     pub(crate) open: Option<Open>,
     pub(crate) compare: Compare,
     pub(crate) search: Search,
@@ -129,6 +133,15 @@ pub(crate) struct Asked<T> {
     pub(crate) ticket: Option<Ticket>,
 }
 
+/// What was asked of a message that is on its way. It is dropped when the cursor goes to another one before.
+#[derive(Debug, Default)]
+pub(crate) struct Postponed {
+    /// Of which.
+    pub(crate) of: Option<At>,
+    /// In the order in which it was asked.
+    pub(crate) actions: Vec<Action>,
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -142,6 +155,8 @@ pub(crate) struct Open {
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
     pub(crate) detail_asked: Option<Asked<At>>,
+    /// What is to be done with a message as soon as it is here.
+    pub(crate) postponed: Postponed,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
     pub(crate) state: Stated,
@@ -232,6 +247,25 @@ pub(crate) enum Form {
     Hex,
     /// Head and times of its HTTP exchange.
     Http,
+    /// Whether arguments and result fit their schemas.
+    Schema,
+    /// All messages of its call.
+    Call,
+    /// What may explain how it went.
+    Explain,
+}
+
+impl Form {
+    /// All of them with their names, in the order of their tabs.
+    pub(crate) const ALL: [(Self, &'static str); 7] = [
+        (Self::Pretty, "Pretty"),
+        (Self::Raw, "Raw"),
+        (Self::Hex, "Hex"),
+        (Self::Http, "Headers"),
+        (Self::Schema, "Schema"),
+        (Self::Call, "Call"),
+        (Self::Explain, "Explain"),
+    ];
 }
 
 /// A message that is open.
@@ -248,6 +282,12 @@ pub(crate) struct Detail {
     pub(crate) raw: (usize, Vec<Range<usize>>),
     /// It has changed since.
     pub(crate) stale: bool,
+    /// What is known around it, by [`AboutPart`](crate::AboutPart).
+    pub(crate) abouts: [Slot; 3],
+    /// A text that is looked for in it.
+    pub(crate) find: Option<Find>,
+    /// Request and answer stand beside each other; then, which line is at the top of each.
+    pub(crate) beside: Option<[usize; 2]>,
 }
 
 /// What lies over a view.
@@ -257,6 +297,10 @@ pub(crate) enum Overlay {
     Help(usize),
     /// A filter that is being typed, and what is wrong with it.
     Filter(Prompt),
+    /// What can be copied of the message, and which of it is chosen.
+    Copy(usize),
+    /// A text that is looked for in the message.
+    Find(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
     /// Something to do by its name, and which of the matches is chosen.
@@ -275,6 +319,7 @@ impl Inspector {
             view: View::Sessions,
             sessions: Sessions::default(),
             opens: None,
+            opens_at: None,
             open: None,
             compare: Compare::default(),
             search: Search::default(),
@@ -349,11 +394,15 @@ impl Inspector {
             let mut text = text.chars();
             typed.chars().all(|wanted| text.any(|c| c == wanted))
         };
-        crate::keymap::KEYMAP
+        let mut found: Vec<_> = crate::keymap::KEYMAP
             .iter()
             .filter(|binding| scopes.contains(&binding.scope) && binding.action != Action::Palette)
             .filter(|binding| fits(binding.name) || fits(&binding.about.to_lowercase()))
             .map(|binding| (binding.name, binding.about, binding.action))
-            .collect()
+            .collect();
+        // What is called so comes before what is only told so.
+        found
+            .sort_by_key(|(name, ..)| (*name != typed, !name.starts_with(&typed), !name.contains(&typed), !fits(name)));
+        found
     }
 }

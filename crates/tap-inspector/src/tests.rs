@@ -181,7 +181,35 @@ impl World {
                 };
                 let this = Whole { row: row(at.seq), bytes: text.into_bytes().into() };
                 let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
-                Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
+                Answer::Message(Box::new(MessageParts {
+                    other: Some(this.clone()),
+                    this,
+                    request: (!exchange.is_empty()).then(|| HttpRequest {
+                        verb: EVIL.into(),
+                        url: EVIL.into(),
+                        fields: vec![(EVIL.into(), Some(EVIL.into())), ("x".into(), None)],
+                        body: Some(EVIL.into()),
+                    }),
+                    exchange,
+                }))
+            }
+            Query::About(_, at, part) => {
+                let place = At { seq: at.seq % 7 + 1, member: 0 };
+                let line = AboutLine {
+                    name: EVIL.into(),
+                    text: EVIL.into(),
+                    tone: Tone::Bad,
+                    goes_to: Some(Target { session: (at.seq % 3 == 0).then_some(SessionKey(5)), at: place }),
+                };
+                let point = Pointed {
+                    at: *at,
+                    pointer: "/a/1".into(),
+                    text: EVIL.into(),
+                    tone: Tone::Warning,
+                    goes_to: Some(place),
+                };
+                let (lines, points) = (vec![line; 60], vec![point; 3]);
+                Answer::About(Box::new(About { at: *at, part: *part, lines, points, badge: Some(EVIL.into()) }))
             }
             Query::State(_, seq, list) => {
                 let fact = Fact {
@@ -239,7 +267,15 @@ impl World {
             Query::Stats(query) => Answer::Stats(Box::new(figures::stats(query, last, complete))),
             Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
-            Query::Search(_) => Answer::Hits(Box::new(Hits::default())),
+            Query::Search(_) => {
+                let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });
+                let snippet = Snippet { before: EVIL.repeat(20), found: EVIL.into(), after: EVIL.repeat(40) };
+                let (what, path) = (EVIL.to_owned(), Some(EVIL.to_owned()));
+                let hit = Hit { session, at, what, status: (Tone::Bad, EVIL.into()), snippet, path };
+                let hits = vec![hit; 20];
+                let session = HitSession { key: session, reference: EVIL.into(), began: EVIL.into(), n_found: 30 };
+                Answer::Hits(Box::new(Hits { hits, sessions: vec![session], complete, ..Hits::default() }))
+            }
             Query::At(_, Moment::Since(ns) | Moment::Clock(ns)) => {
                 let seq = ns % (last + 2);
                 Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
@@ -260,6 +296,10 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
     }
     let n_shown = inspector.sessions.shown().len();
     assert!(inspector.sessions.cursor < n_shown.max(1), "sessions");
+    let search = &inspector.search;
+    assert!(search.cursor < search.lines.len().max(1), "hits");
+    assert!((search.top..search.top + inspector.hits_height()).contains(&search.cursor), "the hit is seen");
+    assert!(search.hits.len() <= KEPT_HITS);
     if let Some(open) = &inspector.open {
         let n_rows = open.rows.rows().len();
         assert!(open.rows.cursor() < n_rows.max(1), "the cursor is on a row");
@@ -271,6 +311,8 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
             assert!(detail.cursor < detail.n_lines().max(1), "the cursor is on a line");
             assert!((detail.top..detail.top + height).contains(&detail.cursor), "and is seen");
         }
+        let tops = open.detail.as_ref().and_then(|detail| detail.beside);
+        assert!(tops.is_none_or(|tops| tops.iter().all(|top| *top < 60_000)), "both halves are somewhere");
         assert!(open.stats.cursor < open.stats.lines().len().max(1), "figures");
         assert!(open.tools.cursor < open.tools.lines().len().max(1), "tools");
         if let Some(definition) = &open.tools.definition {
@@ -499,4 +541,78 @@ fn the_cursor_keeps_its_place_when_rows_far_from_it_are_forgotten() {
         drive(&mut world, &mut inspector, "pgup");
         assert_eq!(seq(&inspector), 1 + n * page);
     }
+}
+
+/// Keys are faster than messages: what is asked of one that is on its way is done when it comes, and only then.
+#[test]
+fn what_is_asked_of_a_message_that_is_on_its_way_is_done_when_it_comes() {
+    let done_by = |effects: &[Effect]| -> Vec<String> {
+        let word = |effect: &Effect| match effect {
+            Effect::Copy(_) => Some("copy".to_owned()),
+            Effect::Open { name, edit, .. } => Some(format!("{} {name}", if *edit { "edit" } else { "page" })),
+            Effect::Write { name, .. } => Some(format!("write {name}")),
+            _ => None,
+        };
+        effects.iter().filter_map(word).collect()
+    };
+    for (size, keys, late_keys, done, cursor) in [
+        ((80, 24), "E", "", "edit 5", 0),
+        ((80, 24), "enter E", "", "edit 5", 0),
+        ((80, 24), "enter P", "", "page 5", 0),
+        ((80, 24), "w", "", "write 5", 0),
+        ((160, 45), "w E", "", "write 5, edit 5", 0),
+        ((160, 45), "tab j j j k", "", "", 2),
+        ((80, 24), "enter j j E", "", "edit 5", 2),
+        ((80, 24), "enter G", "", "", 27),
+        ((80, 24), "enter j h", "j", "", 2),
+        ((80, 24), "enter J", "", "", 0),
+        ((80, 24), "enter p p", "", "", 0),
+        // The cursor was moved first: nothing is done to another message than was meant.
+        ((80, 24), "E j", "", "", 0),
+        ((160, 45), "E j k", "", "", 0),
+        ((80, 24), "enter j q j", "", "", 0),
+        // Who went back to the list wants the editor all the same, and the cursor where it is.
+        ((80, 24), "enter j E q", "", "edit 5", 0),
+    ] {
+        let (mut world, mut inspector) = opened(40, false);
+        let _ = inspector.update(Input::Resize(size.0, size.1));
+        drive(&mut world, &mut inspector, "# 5 enter");
+        inspector.open.as_mut().unwrap().detail = None;
+        inspector.open.as_mut().unwrap().detail_asked = None;
+        let mut told = Vec::new();
+        for key in keys.split(' ') {
+            let effects = inspector.update(Input::Key(Key::named(key).unwrap()));
+            told.extend(done_by(&effects));
+            world.take(effects);
+        }
+        assert_eq!(told, Vec::<String>::new(), "{keys}: before it is there");
+        assert!(inspector.note.is_none(), "{keys}: {:?}", inspector.note);
+        while let Some(index) = world.open.iter().position(|(_, query)| !matches!(query, Query::Watch(_))) {
+            let (ticket, query) = world.open.remove(index);
+            let effects = inspector.update(Input::Answer(ticket, world.answer(&query, true).unwrap()));
+            told.extend(done_by(&effects));
+            world.take(effects);
+        }
+        drive(&mut world, &mut inspector, late_keys);
+        let told: Vec<_> =
+            told.iter().map(|word| word.replace(&format!("{EVIL}-3-"), "").replace(".json", "")).collect();
+        assert_eq!(told.join(", "), done, "{keys}");
+        let detail = inspector.open.as_ref().unwrap().detail.as_ref();
+        assert_eq!(detail.map_or(0, |detail| detail.cursor), cursor, "{keys}");
+    }
+}
+
+#[test]
+fn what_was_asked_of_a_message_that_cannot_be_had_is_forgotten() {
+    let (mut world, mut inspector) = opened(40, false);
+    let effects = inspector.update(Input::Key(Key::named("E").unwrap()));
+    world.take(effects);
+    let index = world.open.iter().position(|(_, query)| matches!(query, Query::Message(..))).unwrap();
+    let (ticket, _) = world.open.remove(index);
+    let effects = inspector.update(Input::Failed(Some(ticket), "the disk is gone".into()));
+    assert!(effects.is_empty(), "{effects:?}");
+    assert!(inspector.open.as_ref().unwrap().postponed.actions.is_empty());
+    // Asked again, it is looked for again.
+    let effects = inspector.update(Input::Key(Key::named("E").unwrap()));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Query::Message(..)))), "{effects:?}");
 }

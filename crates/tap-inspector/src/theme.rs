@@ -25,6 +25,8 @@ pub struct Theme {
     pub cursor: Style,
     /// Where it is in another one.
     pub cursor_elsewhere: Style,
+    /// What was looked for.
+    pub found: Style,
     /// Lines between panes, and headings.
     pub frame: Style,
 }
@@ -45,6 +47,7 @@ impl Theme {
             number: colour(Color::Magenta),
             cursor: Style::new().add_modifier(Modifier::REVERSED),
             cursor_elsewhere: Style::new().add_modifier(Modifier::UNDERLINED),
+            found: colour(Color::Black).bg(Color::Yellow),
             frame: colour(Color::Blue),
         }
     }
@@ -78,6 +81,7 @@ impl Theme {
             number: nothing,
             cursor: nothing.add_modifier(Modifier::REVERSED),
             cursor_elsewhere: nothing.add_modifier(Modifier::UNDERLINED),
+            found: nothing.add_modifier(Modifier::BOLD).add_modifier(Modifier::UNDERLINED),
             frame: nothing,
         }
     }

@@ -1,7 +1,9 @@
 //! Update: what happened becomes a changed model, and what is to be done outside.
 
 mod actions;
+mod copying;
 mod navigate;
+mod postpone;
 mod session;
 mod typing;
 
@@ -9,7 +11,7 @@ use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
-use crate::model::{Inspector, Overlay, Pane, View};
+use crate::model::{Detail, Inspector, Open, Overlay, Pane, View};
 use crate::prompt::Prompt;
 
 /// Rows that the wheel moves by.
@@ -51,6 +53,8 @@ impl Inspector {
                 if let Some(ticket) = ticket {
                     self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
                     self.session_failed(ticket);
+                    self.about_failed(ticket);
+                    self.search_failed(ticket);
                 }
                 self.say(why, true);
             }
@@ -60,6 +64,7 @@ impl Inspector {
         self.keep_in_time(before);
         self.fetch(&mut effects);
         self.fetch_overview(&mut effects);
+        self.fetch_about(&mut effects);
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
@@ -70,6 +75,7 @@ impl Inspector {
     /// Puts every cursor where there is something, and every top where its cursor is seen.
     fn fit(&mut self) {
         self.keep_session_in_sight();
+        self.fit_search();
         self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
         let two = columns >= crate::view::TWO_PANES && self.view != View::Sequence;
@@ -110,9 +116,13 @@ impl Inspector {
                     self.opens = None;
                     self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
                     self.open_session_line(line, effects);
+                    if let Some(at) = self.opens_at.take() {
+                        self.jump(at, effects);
+                    }
                 }
             }
             Answer::Sessions(..) => {}
+            Answer::About(about) => self.take_about(ticket, *about),
             Answer::Stats(stats) => self.take_stats(ticket, *stats),
             Answer::Tools(tools) => self.take_tools(ticket, *tools),
             Answer::Compared(compared) => self.take_compared(ticket, *compared),
@@ -168,21 +178,38 @@ impl Inspector {
             }
             View::Timeline => self.press_in_session(mouse.column, row),
             View::Sequence => self.press_in_sequence(row),
-            View::State | View::Findings | View::Stats | View::Tools | View::Compare | View::Search => {}
+            View::Search => {
+                // Its list begins a line lower.
+                let line = row.checked_sub(1).map(|row| self.search.top + row);
+                if let Some(line) = line.filter(|line| *line < self.search.lines.len()) {
+                    if self.search.cursor == line {
+                        self.act(Action::Open, effects);
+                    }
+                    self.search.cursor = line;
+                }
+            }
+            View::State | View::Findings | View::Stats | View::Tools | View::Compare => {}
         }
     }
 
     /// Does what a key or a name asks for.
     pub(crate) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        if self.postpone(action) {
+            return;
+        }
         match action {
             Action::Quit => effects.push(Effect::Quit),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Redraw => effects.push(Effect::Redraw),
             Action::Help => self.overlay = Some(Overlay::Help(0)),
             Action::Palette => self.overlay = Some(Overlay::Palette(Prompt::default(), 0)),
+            Action::Filter if self.view == View::Timeline && self.has_message() => self.act(Action::Find, effects),
             Action::Filter => {
                 let text = match (self.view, &self.open) {
                     (View::Sessions, _) => self.sessions.filter.clone(),
+                    (View::Search, _) => {
+                        self.search.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default()
+                    }
                     (_, Some(open)) => open.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default(),
                     (_, None) => String::new(),
                 };
@@ -203,7 +230,7 @@ impl Inspector {
             | Action::ViewStats
             | Action::ViewFindings
             | Action::ViewTools => self.look_at(action, effects),
-            Action::ViewSearch => self.view = View::Search,
+            Action::ViewSearch => self.look_at_search(),
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
@@ -224,16 +251,33 @@ impl Inspector {
     }
 
     fn back(&mut self, effects: &mut Vec<Effect>) {
+        if self.view == View::Search && self.stop_search(effects) {
+            return;
+        }
         match (self.view, &mut self.open) {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
             (View::Sessions, _) => effects.push(Effect::Quit),
             (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
+            (View::Timeline, Some(open)) if self.search.walks && open.pane == Pane::Detail => {
+                self.search.walks = false;
+                self.view = View::Search;
+            }
+            (
+                View::Timeline,
+                Some(Open { pane: Pane::Detail, detail: Some(Detail { find: find @ Some(_), .. }), .. }),
+            ) => {
+                *find = None;
+            }
             (View::Timeline | View::Sequence, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
             }
             (View::Timeline, Some(open)) if open.zoomed => open.zoomed = false,
             (View::Timeline, Some(open)) if open.filter.is_some() => self.set_filter("", effects),
+            (View::Timeline, Some(_)) if self.search.walks => {
+                self.search.walks = false;
+                self.view = View::Search;
+            }
             (View::Timeline, Some(_)) => {
                 self.view = View::Sessions;
                 self.ask_sessions(effects);
@@ -284,6 +328,8 @@ impl Inspector {
                 self.overlay = Some(Overlay::Help(top.saturating_add_signed(step).min(last)));
             }
             Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
+            Some(Overlay::Copy(chosen)) => self.copy_key(chosen, key, effects),
+            Some(Overlay::Find(prompt)) => self.find_key(prompt, key),
             Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),
             None => {}

@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::keymap::{Action, KEYMAP, Scope};
-use crate::model::{Inspector, View};
+use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
 
 pub(crate) use state::{pressed, strip_height};
@@ -89,6 +89,7 @@ impl Inspector {
             (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
             (View::Tools, "8 Tools"),
+            (View::Search, "S Search"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -109,6 +110,11 @@ impl Inspector {
             (Some(note), ..) => {
                 let style = if note.bad { self.theme.bad } else { self.theme.good };
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
+            }
+            (None, Some(Open { pane: Pane::Detail, detail: Some(detail), .. }), View::Timeline)
+                if detail.form == Form::Pretty || detail.find.is_some() =>
+            {
+                self.about_place(detail)
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
             (None, Some(open), View::Sequence) => self.about_arrow(open),
@@ -134,7 +140,7 @@ impl Inspector {
                 Action::CallsOrFrames,
                 Action::Form,
                 Action::ViewState,
-                Action::CopyMessage,
+                Action::CopyMenu,
                 Action::Follow,
                 Action::Help,
                 Action::Back,
@@ -148,6 +154,15 @@ impl Inspector {
                 Action::FollowCall,
                 Action::OtherHalf,
                 Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Search => &[
+                Action::Open,
+                Action::Filter,
+                Action::NextHit,
+                Action::PreviousHit,
+                Action::Palette,
                 Action::Help,
                 Action::Back,
             ],
@@ -176,9 +191,7 @@ impl Inspector {
             View::Tools => {
                 &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
             }
-            View::Findings | View::Compare | View::Search => {
-                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
-            }
+            View::Findings | View::Compare => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
         // As it is called here: elsewhere the same may have another name.

@@ -226,7 +226,7 @@ pub(crate) struct List {
 /// Options of `log`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'"
+    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'\n  mcp-tap log --all '\"no such file\" tool:read_*'"
 )]
 pub(crate) struct Log {
     /// Only what fits: words, field:value, is:error, arg.path:/etc/*, and, or, not; the documentation has all of it
@@ -235,6 +235,9 @@ pub(crate) struct Log {
     /// The session, or a part of it: last, github.2, 7f3a, x.jsonl, last:10..40
     #[arg(short, long, value_name = "REF", default_value = "last", hide_default_value = true)]
     pub(crate) session: Reference,
+    /// All sessions, the newest first: which messages fit, with the place
+    #[arg(short, long, conflicts_with_all = ["session", "follow", "frames", "calls"])]
+    pub(crate) all: bool,
     /// Every frame, not only calls: notifications, answers, stderr, noise
     #[arg(long, conflicts_with = "calls")]
     pub(crate) frames: bool,

@@ -17,6 +17,7 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod searching;
 mod subject;
 mod telling;
 mod text;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tap_session::{At, MessageRow, RowKind, Severity};
 
 use super::session::rows_query;
-use crate::data::Row;
+use crate::about::Target;
+use crate::data::{Row, SessionKey};
 use crate::effect::{Effect, Query, RowsPart, RowsQuery};
 use crate::model::{Inspector, Open, Pane, Point, Seeking, View};
 use crate::place::Place;
@@ -84,6 +85,32 @@ impl Inspector {
             open.jumps.drain(..surplus);
         }
         self.go_to(at, effects);
+    }
+
+    /// Goes to a message, of another session if need be.
+    pub(crate) fn go_to_target(&mut self, target: Target, effects: &mut Vec<Effect>) {
+        let here = self.open.as_ref().map(|open| open.session.key);
+        match target.session.filter(|session| Some(*session) != here) {
+            Some(session) => self.open_at(session, target.at, effects),
+            None => {
+                self.view = View::Timeline;
+                self.jump(target.at, effects);
+            }
+        }
+    }
+
+    /// Opens a session at a message, as soon as it is known.
+    pub(crate) fn open_at(&mut self, session: SessionKey, at: At, effects: &mut Vec<Effect>) {
+        match self.sessions.lines.iter().find(|line| line.key == session).cloned() {
+            Some(line) => {
+                self.open_session_line(line, effects);
+                self.jump(at, effects);
+            }
+            None => {
+                (self.opens, self.opens_at) = (Some(session), Some(at));
+                self.ask_sessions(effects);
+            }
+        }
     }
 
     pub(super) fn go_to(&mut self, at: At, effects: &mut Vec<Effect>) {

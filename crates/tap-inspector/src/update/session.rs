@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tap_session::At;
+
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
 use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
@@ -34,6 +36,7 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
+            let asked = old.detail_asked.and_then(|asked| asked.ticket);
             let questions = [
                 old.findings.ticket,
                 Some(old.watch),
@@ -43,8 +46,10 @@ impl Inspector {
                 old.rows.pending_ticket(),
                 old.stats.pending(),
                 old.tools.pending(),
+                asked,
             ];
             effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
+            effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -63,6 +68,7 @@ impl Inspector {
             zoomed: false,
             detail: None,
             detail_asked: None,
+            postponed: Postponed::default(),
             opens_strings: true,
             state: Stated::default(),
             point: None,
@@ -109,8 +115,12 @@ impl Inspector {
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
+        if open.postponed.of != Some(at) {
+            open.postponed = Postponed::default();
+        }
         let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
-        let wants_detail = (reads || self.view == View::Timeline && wide) && shown != Some(at);
+        let is_looked_at = reads || self.view == View::Timeline && wide;
+        let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -144,6 +154,7 @@ impl Inspector {
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
+            open.postponed = Postponed::default();
         }
     }
 
@@ -188,7 +199,13 @@ impl Inspector {
             Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 open.detail_asked = None;
                 let opens_strings = open.opens_strings;
-                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+                let before = open.detail.take();
+                // What is known of the same message stays wanted; of another one it does not.
+                effects.extend(before.iter().flat_map(Detail::tickets).map(Effect::Cancel));
+                open.detail = Some(Detail::new(*parts, before, opens_strings));
+                self.mark_detail();
+                self.show_hit();
+                self.do_postponed(effects);
             }
             Answer::State(facts) => open.state.take(ticket, *facts),
             Answer::At(at) if open.moment == Some(ticket) => {
@@ -202,8 +219,14 @@ impl Inspector {
                 open.findings.n += found.len() as u64;
                 open.findings.seq = seq;
                 open.findings.complete = complete;
+                let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
+                let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
+                let marks = found.iter().any(|finding| is_shown(finding.at));
                 for finding in found {
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if marks {
+                    self.mark_detail();
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
@@ -217,6 +240,13 @@ impl Inspector {
                         open.rows.asked(ticket, part);
                         effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
                     }
+                }
+                if (grew || ended)
+                    && let Some(detail) = self.open.as_mut().and_then(|open| open.detail.as_mut())
+                    && !detail.parts.this.row.settled
+                {
+                    // More may belong to its call.
+                    detail.abouts.iter_mut().for_each(|slot| slot.asked = slot.ticket.is_some());
                 }
                 if grew || ended {
                     self.unfold_again(effects);
@@ -232,6 +262,7 @@ impl Inspector {
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
+            | Answer::About(_)
             | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)

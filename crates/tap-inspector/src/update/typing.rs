@@ -13,8 +13,10 @@ const HISTORY: usize = 200;
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.overlay {
-            Some(Overlay::Filter(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _)) => prompt.insert(text),
-            Some(Overlay::Help(_)) | None => {}
+            Some(
+                Overlay::Filter(prompt) | Overlay::Find(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _),
+            ) => prompt.insert(text),
+            Some(Overlay::Help(_) | Overlay::Copy(_)) | None => {}
         }
     }
 
@@ -36,7 +38,10 @@ impl Inspector {
                     }
                     let surplus = self.history.len().saturating_sub(HISTORY);
                     self.history.drain(..surplus);
-                    self.set_filter(&text, effects);
+                    match self.view {
+                        View::Search => self.start_search(&text, effects),
+                        _ => self.set_filter(&text, effects),
+                    }
                     return;
                 }
                 // What is wrong is on the screen; it stays open until it is right.

@@ -24,6 +24,32 @@ impl Inspector {
             None => {}
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
+            Some(Overlay::Copy(chosen)) => {
+                let items = self.copies();
+                let lines: Vec<Line<'static>> = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, (key, _, about))| {
+                        let style = if index == *chosen { self.theme.cursor } else { Style::new() };
+                        let line =
+                            Line::from(vec![cell(&key.to_string(), 3, self.theme.bold), span(about, Style::new())]);
+                        fitted(line, usize::from(area.width).saturating_sub(2), style)
+                    })
+                    .collect();
+                let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
+                let place = Rect { y: area.y + area.height - height, height, ..area };
+                // Where there is little room, the chosen one is seen.
+                let room = usize::from(height).saturating_sub(2).max(1);
+                let lines: Vec<_> = lines.into_iter().skip((chosen + 1).saturating_sub(room)).collect();
+                frame.render_widget(Clear, place);
+                let block = Block::bordered().title(" copy ").border_style(self.theme.frame);
+                frame.render_widget(Paragraph::new(lines).block(block), place);
+            }
+            Some(Overlay::Find(prompt)) => {
+                let about =
+                    Line::from(span("text in this message, in any case; n N go on, esc forgets", self.theme.dim));
+                self.draw_prompt(frame, area, "/", prompt, &[about]);
+            }
             Some(Overlay::Jump(prompt)) => {
                 let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);

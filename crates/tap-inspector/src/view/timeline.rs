@@ -243,7 +243,7 @@ impl Inspector {
         Line::from(spans)
     }
 
-    fn tone(&self, tone: Tone) -> Style {
+    pub(super) fn tone(&self, tone: Tone) -> Style {
         match tone {
             Tone::Plain => Style::new(),
             Tone::Dim => self.theme.dim,

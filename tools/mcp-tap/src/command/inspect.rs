@@ -1,8 +1,9 @@
 //! `mcp-tap inspect`: the inspector on a terminal, over the recordings.
 //!
 //! The inspector itself is `tap-inspector`; here are the terminal (`terminal.rs`), and the threads that answer its questions
-//! (`asked.rs`, and `lists.rs`, `depth.rs`, `figures.rs` by kind of question).
+//! (`asked.rs`, and `lists.rs`, `about.rs`, `depth.rs`, `figures.rs` by kind of question).
 
+mod about;
 mod asked;
 mod depth;
 mod figures;

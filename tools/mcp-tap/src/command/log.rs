@@ -1,5 +1,6 @@
 //! `mcp-tap log`: the calls of a session, or its frames, one a line.
 
+mod all;
 pub(crate) mod outcome;
 
 use std::collections::BTreeSet;
@@ -38,6 +39,13 @@ const FOLLOW: Duration = Duration::from_millis(100);
 
 pub(crate) fn log(global: &Global, log: &Log) -> Result<u8, Failure> {
     let filter = filtering::read(&log.filter)?;
+    if log.all {
+        return match filter {
+            Some(filter) => all::all(global, log, &filter),
+            None => Err(Failure::new("what is to be looked for in all sessions?")
+                .hint("such as `mcp-tap log --all 'is:error'`; without a filter, `mcp-tap ls` lists them")),
+        };
+    }
     let found = log.session.resolve(global)?;
     catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
     let kind = if log.frames { ListKind::Frames } else { ListKind::Calls };

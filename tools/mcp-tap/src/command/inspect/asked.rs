@@ -1,7 +1,7 @@
 //! Questions of the inspector, and the threads that answer them.
 //!
-//! Four threads, each with a connection of its own, so that a long search keeps nobody waiting: lists and messages, lists
-//! with a filter, what takes following a session, and what takes a look at all of it. A question that is withdrawn is dropped, also in the middle.
+//! Several threads, each with a connection of its own, so that a long search keeps nobody waiting: lists and messages, lists
+//! with a filter, what is known around a message, what takes following a session, what takes a look at all of it, and what takes a look at all sessions. A question that is withdrawn is dropped, also in the middle.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
 use tap_store::{SessionId, Store};
 
-use super::{depth, figures, lists};
+use super::{about, depth, figures, lists};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
 use crate::reference::{database, read_text};
@@ -161,8 +161,10 @@ impl Answers {
 pub(super) struct Asked {
     quick: Sender<(Ticket, Query)>,
     search: Sender<(Ticket, Query)>,
+    about: Sender<(Ticket, Query)>,
     deep: Sender<(Ticket, Query)>,
     whole: Sender<(Ticket, Query)>,
+    all: Sender<(Ticket, Query)>,
     withdrawn: Withdrawn,
 }
 
@@ -190,8 +192,10 @@ impl Asked {
         Ok(Self {
             quick: start("lists", lists::answer_all)?,
             search: start("search", lists::answer_all)?,
+            about: start("messages", about::answer_all)?,
             deep: start("depth", depth::answer_all)?,
             whole: start("figures", figures::answer_all)?,
+            all: start("all sessions", figures::answer_all)?,
             withdrawn,
         })
     }
@@ -206,10 +210,10 @@ impl Asked {
             | Query::Message(..)
             | Query::Begun(..)
             | Query::At(..) => &self.quick,
+            Query::About(..) => &self.about,
             Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
-            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
-                &self.whole
-            }
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => &self.whole,
+            Query::Search(_) => &self.all,
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));

@@ -274,7 +274,8 @@ impl Screen {
                     self.asked.withdraw(ticket);
                     None
                 }
-                Effect::Copy(text) => Some(copy(&text)),
+                Effect::Copy(text) => Some(copy(text.as_bytes())),
+                Effect::CopyBytes { bytes, name } => Some(copy_or_write(&bytes, &name)),
                 Effect::Write { bytes, name } => Some(write_new(&name, &bytes)),
                 Effect::Open { bytes, name, edit } => Some(self.outside(terminal, || open(&bytes, &name, edit))),
                 Effect::Suspend => {
@@ -332,14 +333,26 @@ fn draw_anew(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
 }
 
 /// Puts a text into the clipboard, by the terminal's own means, which work over a remote connection too.
-fn copy(text: &str) -> Result<String, String> {
-    let encoded = STANDARD.encode(text);
-    if encoded.len() > CLIPBOARD_BYTES {
+fn copy(bytes: &[u8]) -> Result<String, String> {
+    if is_too_large(bytes) {
         return Err("too large for the clipboard; w writes it to a file".into());
     }
+    let encoded = STANDARD.encode(bytes);
     let mut out = std::io::stdout().lock();
     let sent = write!(out, "\x1b]52;c;{encoded}\x07").and_then(|()| out.flush());
     sent.map(|()| "copied".into()).map_err(|error| error.to_string())
+}
+
+fn is_too_large(bytes: &[u8]) -> bool {
+    CLIPBOARD_BYTES / 4 * 3 < bytes.len()
+}
+
+/// Puts bytes into the clipboard, or into a new file where they are too many for that.
+fn copy_or_write(bytes: &[u8], name: &str) -> Result<String, String> {
+    match is_too_large(bytes) {
+        false => copy(bytes),
+        true => write_new(name, bytes).map(|written| format!("too large for the clipboard; {written}")),
+    }
 }
 
 fn write_new(name: &str, bytes: &[u8]) -> Result<String, String> {

@@ -2,7 +2,9 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod detail;
 mod pages;
+mod search;
 mod travel;
 
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_inspector::{Answer, Effect, Input, Inspector, Key, Mouse, MouseKind, Query, SessionKey, Theme};
 
+use super::about::Around;
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
 use super::figures::Figures;
@@ -36,6 +39,7 @@ fn opened(recording: &str) -> Opened {
 struct Bench<'a> {
     inspector: Inspector,
     lists: Lists<'a>,
+    about: Around<'a>,
     depth: Depth<'a>,
     figures: Figures<'a>,
     inputs: &'a Receiver<Input>,
@@ -62,10 +66,12 @@ impl Bench<'_> {
                     | Query::Search(_) => {
                         self.figures.answer(ticket, query);
                     }
+                    Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
                 },
                 Effect::Cancel(_) => {}
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
+                Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
@@ -122,6 +128,7 @@ fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
         lists: Lists::new(opened, &answers),
+        about: Around::new(opened, &answers),
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
         inputs: &inputs,
@@ -436,7 +443,7 @@ fn keys_do_what_the_table_of_keys_says() {
         ("6 enter Y", "copy demo:6"),
         ("4 j q Y", "copy demo:1"),
         ("1 enter Y", "copy demo:1"),
-        ("enter y", "copy"),
+        ("enter y y", "copy"),
     ] {
         let was = look("demo.jsonl", SMALL, true, |bench| {
             bench.press(keys);
