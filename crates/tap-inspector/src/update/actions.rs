@@ -1,6 +1,5 @@
 //! What a key or a name does in a session that is open.
 
-use crate::data::Row;
 use crate::detail::Copied;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
