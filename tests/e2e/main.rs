@@ -19,6 +19,7 @@ mod commands;
 mod diff;
 mod faults;
 mod filters;
+mod fixtures;
 mod http;
 mod http_bridge;
 mod http_commands;

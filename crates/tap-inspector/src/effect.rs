@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use tap_filter::Filter;
-use tap_session::At;
+use tap_session::{At, Link};
 
 use crate::about::{About, AboutPart};
 use crate::compare::Compared;
+
 use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::overview::Overview;
 use crate::search::Hits;
 use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
@@ -81,6 +83,12 @@ pub enum Query {
     Stats(StatsQuery),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
+    /// Which messages belong to which others, of those between these two.
+    Links(SessionKey, At, At),
+    /// The requests that came before this message and were not answered before it.
+    Begun(SessionKey, At),
+    /// All of a session in one line; told in parts.
+    Overview(SessionKey),
     /// How two sessions differ.
     Compare(SessionKey, SessionKey),
     /// What fits in all sessions, the newest first; told in parts.
@@ -157,6 +165,12 @@ pub enum Answer {
     Stats(Box<StatsAnswer>),
     /// What a server offers.
     Tools(Box<ToolsAnswer>),
+    /// Which messages belong to which, as far as the session was followed.
+    Links(Vec<Link>),
+    /// Requests that were in flight.
+    Begun(Vec<Row>),
+    /// All of a session, as far as it was worked out.
+    Overview(Box<Overview>),
     /// How two sessions differ.
     Compared(Box<Compared>),
     /// What was found in all sessions, since the last part.

@@ -102,6 +102,11 @@ pub enum Action {
     PreviousMark,
     Reload,
     ToggleKeys,
+    Scale,
+    ZoomIn,
+    ZoomOut,
+    ZoomTo,
+    FollowCall,
     GroupBy,
     SortBy,
     ExportFigures,
@@ -184,6 +189,11 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
     bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
     bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
+    bind(Scope::Session, &["f"], Action::FollowCall, "follow-call", "only the call under the cursor, or all again"),
+    bind(Scope::Sequence, &["l"], Action::Scale, "scale", "the axis linear, logarithmic, or a step a message"),
+    bind(Scope::Sequence, &["+"], Action::ZoomIn, "zoom-in", "half of the time, around the cursor"),
+    bind(Scope::Sequence, &["-"], Action::ZoomOut, "zoom-out", "twice the time"),
+    bind(Scope::Sequence, &["z"], Action::ZoomTo, "zoom-to", "the time of the cursor's call, or of the screen again"),
     bind(
         Scope::Detail,
         &["p"],
@@ -239,13 +249,20 @@ pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
 mod tests {
     use super::*;
 
+    /// Keys that mean something else where there is an axis of time. What they mean elsewhere is not there: no pane to widen,
+    /// nothing to unfold.
+    const OF_THE_AXIS: &[&str] = &["l", "+", "-", "z"];
+
     #[test]
     fn every_key_can_be_pressed_and_means_one_thing_where_it_does() {
         for (index, binding) in KEYMAP.iter().enumerate() {
             for key in binding.keys {
                 assert_eq!(Key::named(key).map(Key::name).as_deref(), Some(*key));
                 let same = KEYMAP[..index].iter().filter(|other| {
+                    let is_of_axis = (other.scope == Scope::Sequence) != (binding.scope == Scope::Sequence)
+                        && OF_THE_AXIS.contains(key);
                     other.keys.contains(key)
+                        && !is_of_axis
                         && (other.scope == binding.scope
                             || other.scope == Scope::Everywhere
                             || binding.scope == Scope::Everywhere

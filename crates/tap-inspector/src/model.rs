@@ -14,6 +14,7 @@ use crate::detail::Find;
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
+use crate::overview::Overseen;
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
@@ -164,6 +165,7 @@ pub(crate) struct Open {
     /// A question where a moment is.
     pub(crate) moment: Option<Ticket>,
     pub(crate) findings: Findings,
+    pub(crate) overseen: Overseen,
     pub(crate) sequence: Sequence,
     pub(crate) stats: Stats,
     pub(crate) tools: Tools,
@@ -173,6 +175,8 @@ pub(crate) struct Open {
     pub(crate) marks: BTreeSet<At>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
+    /// A question about what came while a call was running.
+    pub(crate) unfolding: Option<Asked<At>>,
     /// A question about rows of calls that were waiting.
     pub(crate) again: Option<Ticket>,
     /// To be told when it grows.
@@ -353,6 +357,7 @@ impl Inspector {
             (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
             (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
             (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::State, _) => &[Scope::State, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
@@ -363,9 +368,14 @@ impl Inspector {
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
-        let strip = if self.view == View::State { usize::from(crate::view::strip_height(self.size.1)) } else { 0 };
+        let lines = match self.view {
+            View::Sequence => self.sequence_foot(),
+            View::Timeline => usize::from(self.overview_height()),
+            View::State => usize::from(crate::view::strip_height(self.size.1)),
+            _ => 0,
+        };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys + strip).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + lines).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {

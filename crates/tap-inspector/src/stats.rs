@@ -349,7 +349,7 @@ fn csv(lines: &[StatsLine]) -> String {
     let quoted = |text: &str| {
         // A spreadsheet takes what begins so for a formula, and runs it.
         let safe = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-        format!("\"{safe}{}\"", text.replace('"', "\"\""))
+        format!("\"{safe}{}\"", tap_text::shown(text, false).replace('"', "\"\""))
     };
     let mut out = String::from(
         "what,calls,errors,cancelled,open,p50_ns,p95_ns,p99_ns,max_ns,spent_ns,request_bytes,answer_bytes\n",

@@ -1,14 +1,16 @@
 //! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
 //! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
 
+mod figures;
 mod keys;
+mod sequence;
 
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_frame::Stream;
 use tap_jsonrpc::Notes;
-use tap_session::{At, MessageRow, RowKind, Severity, Status};
+use tap_session::{At, Link, LinkKind, MessageRow, RowKind, Severity, Status};
 
 use crate::*;
 
@@ -156,7 +158,9 @@ impl World {
                 };
                 let (from, to) = (from.max(1), to.min(last));
                 // With a filter some are left out.
-                let fits = |seq: &u64| query.filter.is_none() || seq % 10 < 3;
+                // So are lines of stderr in a list of calls: in short sessions, so that those of long ones are easily counted.
+                let is_call = |seq: &u64| !query.calls || seq % 25 != 9 || last > 5_000;
+                let fits = |seq: &u64| (query.filter.is_none() || seq % 10 < 3) && is_call(seq);
                 Answer::Rows(RowsAnswer {
                     rows: (from..=to).filter(fits).map(row).collect(),
                     at_begin: from <= 1,
@@ -240,75 +244,29 @@ impl World {
                 };
                 Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
             }
-            Query::Stats(query) => {
-                let line = |n: u64| StatsLine {
-                    name: format!("{EVIL}{n}"),
-                    filter: format!("n:{n}"),
-                    n_calls: n * n,
-                    n_errors: n % 2,
-                    n_open: n % 3,
-                    p50_ns: (n > 0).then_some(n),
-                    p95_ns: (n > 0).then_some(u64::MAX),
-                    spent_ns: n,
-                    exact: n % 5 > 0,
-                    answer_bytes: u64::MAX / 2,
-                    magnitudes: (0..n % 14).map(|magnitude| magnitude * n % 7).collect(),
-                    ..StatsLine::default()
-                };
-                let n_lines = if query.filter.is_some() { last % 2 } else { last % 90 };
-                Answer::Stats(Box::new(StatsAnswer {
-                    seq: last,
-                    last_seq: last,
+            Query::Links(_, first, last) => {
+                let at = |seq| At { seq, member: 0 };
+                let kinds = [LinkKind::Progress, LinkKind::Round, LinkKind::Delivered, LinkKind::Cancels];
+                let link = |seq: u64| Link { from: at(seq), to: at(seq - 2), kind: kinds[(seq / 3 % 4) as usize] };
+                Answer::Links((first.seq.max(3)..=last.seq).step_by(3).map(link).collect())
+            }
+            Query::Overview(_) => {
+                let part =
+                    |n: u64| OverviewPart { first_seq: n * 7 % last.max(1), n_bytes: n * 1_000, n_errors: n % 50 / 49 };
+                Answer::Overview(Box::new(Overview {
+                    part_ns: 10,
+                    parts: (0..last.min(300)).map(part).collect(),
+                    through: last,
                     complete,
-                    lines: (0..n_lines).map(line).collect(),
-                    n_left_out: last,
-                    n_calls: u64::MAX,
-                    n_errors: last,
-                    magnitudes_ns: (0..12).collect(),
-                    stretch_ns: last,
-                    stretches: vec![(last, u64::MAX); (last % 256) as usize],
-                    never_called: vec![EVIL.into(); 9],
-                    n_never_called: last,
-                    definitions: (last, last),
-                    instruction_bytes: u64::MAX,
-                    results: (1, 0),
-                    largest: vec![(EVIL.into(), last, last); 12],
+                    p50_ns: Some(last),
+                    p95_ns: None,
                 }))
             }
-            Query::Tools(_, seq) => {
-                let difference = |n: u64| [None, Some(Difference::Added), Some(Difference::Changed)][n as usize % 3];
-                let line = |n: u64| OfferLine {
-                    kind: if n % 4 == 0 { OfferKind::Prompt } else { OfferKind::Tool },
-                    name: format!("{EVIL}{n}"),
-                    title: (n % 2 == 0).then(|| EVIL.into()),
-                    description: (n % 3 > 0).then(|| format!("{EVIL}\n").repeat(n as usize * 9)),
-                    arguments: vec![(EVIL.into(), n % 2 == 0); n as usize % 9],
-                    marks: vec!["read-only"; n as usize % 3],
-                    filter: if n % 4 == 0 { String::new() } else { "tool:x".into() },
-                    n_calls: n * n,
-                    n_errors: n % 2,
-                    n_hidden: n % 4 * 9_000,
-                    definition: format!("{{\"{EVIL}\":[\"{EVIL}\",{{\"a\":{n}}}]}}").into_bytes().into(),
-                    here: difference(n),
-                    before: difference(n / 3),
-                    changes: vec![
-                        OfferChange {
-                            since: EVIL.into(),
-                            what: Difference::Removed,
-                            paths: vec![EVIL.into(); n as usize % 50],
-                        };
-                        n as usize % 3
-                    ],
-                };
-                Answer::Tools(Box::new(ToolsAnswer {
-                    seq: *seq,
-                    complete,
-                    lines: (0..seq % 40).map(line).collect(),
-                    n_left_out: last,
-                    listed: vec![EVIL.into(); 3],
-                    earlier: (seq % 2 == 0).then(|| EVIL.into()),
-                }))
+            Query::Begun(_, at) => {
+                Answer::Begun((at.seq.saturating_sub(9)..at.seq).filter(|seq| *seq > 0).map(row).collect())
             }
+            Query::Stats(query) => Answer::Stats(Box::new(figures::stats(query, last, complete))),
+            Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
             Query::Search(_) => {
                 let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });

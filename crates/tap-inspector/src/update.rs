@@ -7,7 +7,7 @@ mod postpone;
 mod session;
 mod typing;
 
-use crate::data::SessionKey;
+use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
@@ -34,6 +34,7 @@ impl Inspector {
     #[must_use]
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let before = self.open.as_ref().and_then(|open| open.rows.current().map(Row::at));
         match input {
             Input::Key(key) => self.key(key, &mut effects),
             Input::Paste(text) => self.paste(&text),
@@ -59,7 +60,10 @@ impl Inspector {
             }
             Input::Done(what) => self.say(what, false),
         }
+        self.fetch_sequence(&mut effects);
+        self.keep_in_time(before);
         self.fetch(&mut effects);
+        self.fetch_overview(&mut effects);
         self.fetch_about(&mut effects);
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
@@ -74,7 +78,7 @@ impl Inspector {
         self.fit_search();
         self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
-        let two = columns >= crate::view::TWO_PANES;
+        let two = columns >= crate::view::TWO_PANES && self.view != View::Sequence;
         let Some(open) = &mut self.open else {
             return;
         };
@@ -149,13 +153,17 @@ impl Inspector {
     }
 
     fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        let strip = self.overview_height();
+        if strip > 0 && usize::from(mouse.row) == crate::view::OVERVIEW_ROW {
+            return self.seek_in_overview(mouse.column, effects);
+        }
         let last_seq = self.open.as_ref().map_or(0, |open| open.last_seq);
         if self.view == View::State
             && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
         {
             return self.jump(tap_session::At { seq, member: 0 }, effects);
         }
-        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
+        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP + usize::from(strip)) else {
             return;
         };
         match self.view {
@@ -169,6 +177,7 @@ impl Inspector {
                 }
             }
             View::Timeline => self.press_in_session(mouse.column, row),
+            View::Sequence => self.press_in_sequence(row),
             View::Search => {
                 // Its list begins a line lower.
                 let line = row.checked_sub(1).map(|row| self.search.top + row);
@@ -179,7 +188,7 @@ impl Inspector {
                     self.search.cursor = line;
                 }
             }
-            View::State | View::Findings | View::Sequence | View::Stats | View::Tools | View::Compare => {}
+            View::State | View::Findings | View::Stats | View::Tools | View::Compare => {}
         }
     }
 
@@ -234,6 +243,7 @@ impl Inspector {
             Action::Open if self.view == View::Sessions => self.open_chosen(effects),
             other if self.view == View::Compare => self.act_in_compare(other, effects),
             other if self.view == View::Search => self.act_in_search(other, effects),
+            other if self.view == View::Sequence && self.act_in_sequence(other, effects) => {}
             other if self.view == View::Stats => self.act_in_stats(other, effects),
             other if self.view == View::Tools => self.act_in_tools(other, effects),
             other => self.act_in_session(other, effects),
@@ -258,7 +268,7 @@ impl Inspector {
             ) => {
                 *find = None;
             }
-            (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
+            (View::Timeline | View::Sequence, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
             }

@@ -3,6 +3,7 @@
 mod compare;
 mod detail;
 mod overlay;
+mod overview;
 mod search;
 mod sequence;
 mod sessions;
@@ -16,7 +17,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::keymap::{Action, KEYMAP};
+use crate::keymap::{Action, KEYMAP, Scope};
 use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
 
@@ -39,6 +40,9 @@ pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {
 /// The row of the screen that the first row of a list is on.
 pub(crate) const LIST_TOP: usize = 4;
 
+/// The row of the screen that all of a session is on in one line, where there is room for it; lists are a row lower then.
+pub(crate) const OVERVIEW_ROW: usize = 2;
+
 impl Inspector {
     /// Draws all of it.
     pub fn view(&self, frame: &mut Frame<'_>) {
@@ -48,14 +52,16 @@ impl Inspector {
             return;
         }
         let keys_height = u16::from(self.shows_keys && area.height >= KEYS_FROM);
-        let [head, body, note, keys] = Layout::vertical([
+        let [head, strip, body, note, keys] = Layout::vertical([
             Constraint::Length(2),
+            Constraint::Length(self.overview_height()),
             Constraint::Fill(1),
             Constraint::Length(1),
             Constraint::Length(keys_height),
         ])
         .areas(area);
         self.draw_head(frame, head);
+        self.draw_overview(frame, strip);
         match (self.view, &self.open) {
             (View::Compare, _) => self.draw_compare(frame, body),
             (View::Search, _) => self.draw_search(frame, body),
@@ -111,6 +117,7 @@ impl Inspector {
                 self.about_place(detail)
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Sequence) => self.about_arrow(open),
             (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
@@ -135,6 +142,18 @@ impl Inspector {
                 Action::ViewState,
                 Action::CopyMenu,
                 Action::Follow,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Sequence => &[
+                Action::Open,
+                Action::Filter,
+                Action::Scale,
+                Action::ZoomIn,
+                Action::ZoomTo,
+                Action::FollowCall,
+                Action::OtherHalf,
+                Action::ViewTimeline,
                 Action::Help,
                 Action::Back,
             ],
@@ -172,12 +191,16 @@ impl Inspector {
             View::Tools => {
                 &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
             }
-            View::Findings | View::Sequence | View::Compare => {
-                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
-            }
+            View::Findings | View::Compare => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
-        for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {
+        // As it is called here: elsewhere the same may have another name.
+        let named = |action: &Action| {
+            let in_scope =
+                |scope: &Scope| KEYMAP.iter().find(|binding| binding.action == *action && binding.scope == *scope);
+            self.scopes().iter().find_map(in_scope)
+        };
+        for binding in actions.iter().filter_map(named) {
             spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }

@@ -16,6 +16,8 @@ mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
+mod in_flight;
+mod marks;
 mod reader;
 mod recorder;
 mod schema;
@@ -29,9 +31,12 @@ mod writer;
 
 pub use about::Called;
 pub use error::StoreError;
+pub use marks::Mark;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
 pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
-pub use text::{Chosen, Imported, export, export_chosen, import};
+pub use text::{
+    Chosen, ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, export, find_secrets, import, rewrite,
+};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

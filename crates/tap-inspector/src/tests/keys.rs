@@ -19,8 +19,8 @@ fn a_list_of_any_length_holds_what_is_near_the_cursor() {
         ("ctrl-o", 1),
         ("ctrl-n", 500_000),
         ("ctrl-o ctrl-o ctrl-n", 500_000),
-        ("pgup", 499_982),
-        ("v", 499_982),
+        ("pgup", 499_983),
+        ("v", 499_983),
     ] {
         drive(&mut world, &mut inspector, keys);
         assert_eq!(seq(&inspector), expected, "{keys}");

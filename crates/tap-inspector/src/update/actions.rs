@@ -11,6 +11,11 @@ use super::navigate::Sought;
 impl Inspector {
     pub(super) fn act_in_session(&mut self, action: Action, effects: &mut Vec<Effect>) {
         let view = self.view;
+        let in_list = view == View::Timeline && self.open.as_ref().is_some_and(|open| open.pane == Pane::List);
+        // A call is unfolded first, and its message opened when there is nothing to unfold.
+        if in_list && (action == Action::Right && self.unfold(effects) || action == Action::Left && self.fold()) {
+            return;
+        }
         let Some(open) = &mut self.open else {
             return;
         };
@@ -64,6 +69,14 @@ impl Inspector {
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
+            }
+            Action::FollowCall => {
+                let filter = open.filter.as_ref().map(|filter| filter.text().to_owned());
+                match open.call_filter() {
+                    None => self.say("this belongs to no call", false),
+                    Some(text) if filter.as_ref() == Some(&text) => self.set_filter("", effects),
+                    Some(text) => self.set_filter(&text, effects),
+                }
             }
             Action::NextProblem => self.seek(Sought::Problem, true, effects),
             Action::PreviousProblem => self.seek(Sought::Problem, false, effects),

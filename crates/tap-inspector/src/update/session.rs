@@ -10,6 +10,7 @@ use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
+use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
 use crate::stats::Stats;
@@ -40,12 +41,14 @@ impl Inspector {
                 old.findings.ticket,
                 Some(old.watch),
                 old.again,
+                old.overseen.ticket,
+                old.unfolding.and_then(|asked| asked.ticket),
                 old.rows.pending_ticket(),
                 old.stats.pending(),
                 old.tools.pending(),
                 asked,
             ];
-            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
             effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
@@ -71,6 +74,7 @@ impl Inspector {
             point: None,
             moment: None,
             findings,
+            overseen: Overseen::default(),
             sequence: Sequence::default(),
             stats: Stats::default(),
             tools: Tools::default(),
@@ -78,6 +82,7 @@ impl Inspector {
             jumps_back: 0,
             marks: BTreeSet::new(),
             seeking: None,
+            unfolding: None,
             again: None,
             watch,
         });
@@ -113,7 +118,8 @@ impl Inspector {
         if open.postponed.of != Some(at) {
             open.postponed = Postponed::default();
         }
-        let is_looked_at = self.view == View::Timeline && (wide || open.pane == Pane::Detail);
+        let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
+        let is_looked_at = reads || self.view == View::Timeline && wide;
         let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
@@ -137,6 +143,9 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
+        open.sequence.failed(ticket);
+        open.overseen.failed(ticket);
+        open.unfolding = open.unfolding.filter(|asked| asked.ticket != Some(ticket));
         open.stats.failed(ticket);
         open.tools.failed(ticket);
         open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
@@ -175,6 +184,10 @@ impl Inspector {
                         }
                         None => {}
                     }
+                    return;
+                }
+                if open.unfolding.is_some_and(|asked| asked.ticket == Some(ticket)) {
+                    self.take_between(ticket, &answer);
                     return;
                 }
                 open.rows.take(ticket, answer, height);
@@ -220,6 +233,7 @@ impl Inspector {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
                 open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
+                open.sequence.grown();
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
@@ -235,6 +249,7 @@ impl Inspector {
                     detail.abouts.iter_mut().for_each(|slot| slot.asked = slot.ticket.is_some());
                 }
                 if grew || ended {
+                    self.unfold_again(effects);
                     self.ask_again(effects);
                 }
                 if ended {
@@ -242,6 +257,8 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Overview(overview) => open.overseen.take(ticket, *overview),
+            Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)

@@ -8,7 +8,8 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
-use crate::keymap::KEYMAP;
+use crate::input::Key;
+use crate::keymap::{KEYMAP, action};
 use crate::model::{Inspector, Overlay, View};
 use crate::place::Place;
 use crate::prompt::Prompt;
@@ -81,7 +82,13 @@ impl Inspector {
         let mut lines: Vec<Line<'static>> = Vec::new();
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
-                let keys = binding.keys.join(" ");
+                // A key that means something else here is told there.
+                let acts = |key: &&str| Key::named(key).and_then(|key| action(key, scopes)) == Some(binding.action);
+                let keys: Vec<&str> = binding.keys.iter().copied().filter(|key| acts(key)).collect();
+                if keys.is_empty() {
+                    continue;
+                }
+                let keys = keys.join(" ");
                 lines.push(Line::from(vec![
                     Span::raw(" "),
                     cell(&keys, 16, self.theme.bold),

@@ -218,9 +218,9 @@ impl Inspector {
         ]);
         let mut lines = vec![fitted(title, width, Style::new())];
         let used = |n: &u64| *n > 0;
-        let (first, last) = match (line.magnitudes.iter().position(used), line.magnitudes.iter().rposition(used)) {
-            (Some(first), Some(last)) => (first, last),
-            _ => return lines,
+        let ends = (line.magnitudes.iter().position(used), line.magnitudes.iter().rposition(used));
+        let (Some(first), Some(last)) = ends else {
+            return lines;
         };
         // All bars that fit: around those that hold something there is room for the scale.
         let room = height.saturating_sub(1).max(1);

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{RowKind, Severity};
+use tap_session::{LinkKind, RowKind, Severity};
 use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
@@ -39,6 +39,10 @@ impl Inspector {
         }
         if open.findings.n > 0 {
             spans.push(span(&format!("  ! {}", open.findings.n), self.theme.warning));
+        }
+        let overview = &open.overseen.overview;
+        if let (Some(p50_ns), Some(p95_ns)) = (overview.p50_ns, overview.p95_ns) {
+            spans.push(span(&format!("  p50 {}  p95 {}", duration(p50_ns), duration(p95_ns)), self.theme.dim));
         }
         if !open.findings.complete && open.last_seq > 0 {
             let share = open.findings.seq.saturating_mul(100) / open.last_seq.max(1);
@@ -143,16 +147,26 @@ impl Inspector {
         Line::from(spans)
     }
 
-    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
-        let worst = open.findings.worst(row, open.calls);
-        let (sign, sign_style) = match worst {
+    /// What is wrong with a row, in a sign.
+    pub(super) fn sign(&self, open: &Open, row: &Row) -> (&'static str, Style) {
+        match open.findings.worst(row, open.calls) {
             _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
             None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
-        };
+        }
+    }
+
+    /// How long a request has been waiting for its answer, if that may still come.
+    pub(super) fn waiting_for(&self, open: &Open, row: &Row) -> Option<String> {
+        let waits = open.live && !row.settled && row.row.latency_ns.is_none();
+        waits.then(|| duration(self.now_unix_ns.saturating_sub(row.row.wall_ns)))
+    }
+
+    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
+        let (sign, sign_style) = self.sign(open, row);
         let number = match row.row.at.member {
             0 => row.row.at.seq.to_string(),
             member => format!("{}.{member}", row.row.at.seq),
@@ -162,10 +176,18 @@ impl Inspector {
             (_, Direction::ToServer) => "->",
             (_, Direction::ToClient) => "<-",
         };
-        let mut spans =
-            vec![span(&format!("{sign} "), sign_style), right(&number, columns.number, self.theme.dim), Span::raw(" ")];
+        let fold = if open.calls && open.rows.is_unfolded(row.at()) { "▾" } else { " " };
+        let mut spans = vec![
+            span(sign, sign_style),
+            span(fold, self.theme.bold),
+            right(&number, columns.number, self.theme.dim),
+            Span::raw(" "),
+        ];
+        // Under a call times count from it.
+        let over = open.rows.call_over(row.at()).and_then(|call| open.rows.rows().iter().find(|row| row.at() == call));
         if columns.clock > 0 {
-            spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
+            let since = over.map(|call| format!("  +{}", duration(row.row.at_ns.saturating_sub(call.row.at_ns))));
+            spans.push(cell(since.as_ref().unwrap_or(&row.clock), columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
         // The last column of it stays free.
@@ -176,19 +198,39 @@ impl Inspector {
             spans.push(cell(&number, width, self.theme.dim));
             room -= width;
         }
-        let (what, about) = what(row);
+        let (what, about) = match over {
+            Some(_) => {
+                let (what, about, _) = self.told(row);
+                (format!("│ {what}"), about)
+            }
+            None => what(row),
+        };
+        let is_round = open.sequence.links_of(row.at()).iter().any(|link| link.kind == LinkKind::Round);
+        let what = if is_round && open.calls { format!("└ {what}") } else { what };
         let all = format!("{what}  {about}");
         let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
-        spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
+        spans.push(cell(
+            &what,
+            used,
+            if over.is_some() {
+                self.theme.dim
+            } else if row.is_problem() {
+                self.theme.bold
+            } else {
+                Style::new()
+            },
+        ));
         let rest = room - used;
         spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
         spans.push(Span::raw(" "));
         let (tone, status) = &row.status;
         spans.push(cell(status, columns.status, self.tone(*tone)));
         spans.push(Span::raw(" "));
-        let latency = row.row.latency_ns.map(duration).unwrap_or_default();
+        let waiting = self.waiting_for(open, row);
+        let latency_style = if waiting.is_some() { self.theme.warning } else { Style::new() };
+        let latency = row.row.latency_ns.map(duration).or(waiting).unwrap_or_default();
         if columns.latency > 0 {
-            spans.push(right(&latency, columns.latency, Style::new()));
+            spans.push(right(&latency, columns.latency, latency_style));
         }
         if columns.bar > 0 {
             let bar = row.row.latency_ns.map(|latency_ns| bar(latency_ns, columns.bar)).unwrap_or_default();

@@ -7,6 +7,7 @@ mod about;
 mod asked;
 mod depth;
 mod figures;
+mod links;
 mod lists;
 mod message;
 mod rows;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tap_filter::Filter;
 use unicode_width::UnicodeWidthStr;
 
-use crate::arguments::{Global, GroupBy, Stats};
+use crate::arguments::{Global, GroupBy, Stats, StatsFormat};
 use crate::counting::{By, Counter, Group, Key, Scope};
 use crate::failure::{Failure, NO};
 use crate::filtering;
@@ -52,13 +52,19 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     // Where the time went comes first.
     let spent = |row: &Row| row.group.latencies.sum();
     rows.sort_by(|(a_key, a), (b_key, b)| spent(b).cmp(&spent(a)).then_with(|| a_key.cmp(b_key)));
-    let mut out = if stats.json { Output::new(global) } else { Output::paged(global) };
-    if stats.json {
-        for (key, row) in &mut rows {
-            out.json(&as_json(key, row))?;
+    let format = if stats.json { StatsFormat::Json } else { stats.format };
+    let mut out = if format == StatsFormat::Text { Output::paged(global) } else { Output::new(global) };
+    match format {
+        StatsFormat::Text => table(&mut out, &mut rows)?,
+        StatsFormat::Json => {
+            for (key, row) in &mut rows {
+                out.json(&as_json(key, row))?;
+            }
         }
-    } else {
-        table(&mut out, &mut rows)?;
+        StatsFormat::Csv => {
+            let rows: Vec<Value> = rows.iter_mut().map(|(key, row)| as_json(key, row)).collect();
+            out.write_all(as_csv(&rows).as_bytes())?;
+        }
     }
     out.flush()?;
     Ok(0)
@@ -208,7 +214,7 @@ fn table(out: &mut Output, rows: &mut [(Key, Row)]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn as_json(key: &Key, row: &mut Row) -> serde_json::Value {
+fn as_json(key: &Key, row: &mut Row) -> Value {
     let group = &mut row.group;
     let [p50, p90, p99, max] = group.latencies.percentiles([50, 90, 99, 100]);
     let [first_progress] = group.first_progress.percentiles([50]);
@@ -238,6 +244,26 @@ fn as_json(key: &Key, row: &mut Row) -> serde_json::Value {
     })
 }
 
+/// Objects with the same members as a table, their names first.
+fn as_csv(rows: &[Value]) -> String {
+    let names = rows.first().and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
+    let mut csv = names.cloned().collect::<Vec<_>>().join(",") + "\n";
+    for row in rows.iter().filter_map(Value::as_object) {
+        let fields = row.values().map(|value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => {
+                // A spreadsheet takes what begins so for a formula, and runs it.
+                let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+                format!("\"{mark}{}\"", shown(text, false).replace('"', "\"\""))
+            }
+            other => other.to_string(),
+        });
+        csv += &fields.collect::<Vec<_>>().join(",");
+        csv.push('\n');
+    }
+    csv
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +280,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_table_for_a_spreadsheet_holds_no_formula_and_nothing_that_acts() {
+        let row = |what: &str| json!({ "what": what, "calls": 2, "p50_ns": null });
+        assert_eq!(
+            as_csv(&[row("tools/call a"), row("=1+2"), row("a \"b\", \u{1b}[2J\n")]),
+            "what,calls,p50_ns\n\"tools/call a\",2,\n\"'=1+2\",2,\n\"a \"\"b\"\", \\u{1b}[2J\\u{a}\",2,\n",
+        );
     }
 
     #[test]

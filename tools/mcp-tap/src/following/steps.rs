@@ -9,7 +9,7 @@ use tap_store::{Session, SessionId, Store, StoreError, Transport};
 use super::{Seen, begins_whole, tell};
 
 /// Frames between two looks at the clock.
-const FRAMES: u64 = 64;
+const FRAMES: u64 = 16;
 
 /// A session that is followed in steps.
 pub(crate) struct Steps {

@@ -208,10 +208,11 @@ impl Asked {
             | Query::Again(..)
             | Query::Rows(_)
             | Query::Message(..)
+            | Query::Begun(..)
             | Query::At(..) => &self.quick,
             Query::About(..) => &self.about,
-            Query::State(..) | Query::Findings(_) => &self.deep,
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => &self.whole,
+            Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => &self.whole,
             Query::Search(_) => &self.all,
         };
         // A thread that ended has said why.

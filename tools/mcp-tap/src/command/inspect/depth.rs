@@ -15,6 +15,7 @@ use tap_store::{SessionId, StoreError};
 
 use self::followed::Followed;
 use super::asked::{Answers, Opened};
+use super::links::Links;
 use super::message;
 
 /// How often a live session is looked at.
@@ -25,6 +26,7 @@ pub(super) struct Depth<'a> {
     opened: &'a Opened,
     answers: &'a Answers,
     followed: Option<Followed>,
+    links: Links,
 }
 
 /// Answers until nobody asks any more.
@@ -42,7 +44,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Depth<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, followed: None }
+        Self { opened, answers, followed: None, links: Links::default() }
     }
 
     /// Whether there is more to be followed that is there already.
@@ -58,6 +60,10 @@ impl<'a> Depth<'a> {
         }
         let done = match query {
             Query::Findings(key) => self.begin(ticket, key),
+            Query::Links(key, first, last) => {
+                answers.give(ticket, Answer::Links(self.links.between(key, first, last)));
+                Ok(())
+            }
             Query::State(key, seq, list) => self.state(ticket, key, seq, list.as_deref()).map(|facts| {
                 if let Some(facts) = facts {
                     answers.give(ticket, Answer::State(Box::new(facts)));
@@ -78,6 +84,7 @@ impl<'a> Depth<'a> {
         };
         match followed.step(store) {
             Ok(step) if step.is_news => {
+                self.links.add(&step.links);
                 answers.judged.add(&step.found, followed.complete);
                 answers.give(followed.ticket, Answer::Findings(step.found, followed.seq(), followed.complete));
             }
@@ -94,6 +101,7 @@ impl<'a> Depth<'a> {
         let (store, answers, id) = (&self.opened.store, self.answers, SessionId(key.0));
         self.followed = None;
         answers.judged.begin(key);
+        self.links = Links::of(key);
         store.catch_up(id, |_| {})?;
         if let Some(session) = store.sessions()?.into_iter().find(|session| session.id == id) {
             self.followed = Some(Followed::begin(store, ticket, session, self.opened.first_seq)?);

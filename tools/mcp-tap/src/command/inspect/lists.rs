@@ -18,6 +18,12 @@ use crate::reference::shortest;
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How many calls before a message are looked at for those that were in flight when it came.
+const BEGUN_LOOK_BACK: u64 = 10_000;
+
+/// How many of these are told at most, the newest of them.
+const BEGUN_LIMIT: u64 = 200;
+
 /// How long somebody who wants to see something is kept waiting because it is worked out what a recording meant. The rest is
 /// done while nobody asks, and what comes of it is told as if the session grew.
 const CATCH_UP: Duration = Duration::from_millis(60);
@@ -90,6 +96,9 @@ impl<'a> Lists<'a> {
             Query::Again(key, places) => self.again(key, &places).map(|rows| {
                 answers.give(ticket, Answer::Again(rows));
             }),
+            Query::Begun(key, at) => self.begun(key, at).map(|rows| {
+                answers.give(ticket, Answer::Begun(rows));
+            }),
             Query::Message(key, at) => match message::message(self, key, at) {
                 Ok(Some(parts)) => {
                     answers.give(ticket, Answer::Message(Box::new(parts)));
@@ -109,6 +118,8 @@ impl<'a> Lists<'a> {
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
+            | Query::Links(..)
+            | Query::Overview(_)
             | Query::Compare(..)
             | Query::Search(_) => Ok(()),
         };
@@ -213,6 +224,15 @@ impl<'a> Lists<'a> {
         let lines = lines(store, &store.sessions()?, &self.opened.zone)?;
         self.answers.give(ticket, Answer::Sessions(lines, true));
         Ok(())
+    }
+
+    /// The requests that were in flight when a message came.
+    fn begun(&mut self, key: SessionKey, at: At) -> Result<Vec<Row>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(Vec::new());
+        };
+        let listed = self.store().in_flight_at(session.id, at, BEGUN_LOOK_BACK, BEGUN_LIMIT)?;
+        listed.iter().map(|listed| message::row(self.opened, &session, listed)).collect()
     }
 
     /// The first message at a moment or after it.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tap_exchange::{HttpReading, HttpTimeline};
 use tap_inspector::{FindingLine, SessionKey, Ticket};
 use tap_protocol::Side;
-use tap_session::{Finding, Follower, HttpFollower, HttpSessionNumber, Lens, Meaning, SessionState, Timeline};
+use tap_session::{Finding, Follower, HttpFollower, HttpSessionNumber, Lens, Link, Meaning, SessionState, Timeline};
 use tap_store::{Session, SessionId, Store, StoreError, Transport};
 
 use crate::following::begins_whole;
@@ -53,8 +53,11 @@ struct Stdio {
 }
 
 /// What a step found.
+#[derive(Default)]
 pub(super) struct Step {
     pub(super) found: Vec<FindingLine>,
+    /// Which messages belong to which.
+    pub(super) links: Vec<Link>,
     /// There is something to be told: findings, or how far it is.
     pub(super) is_news: bool,
 }
@@ -66,6 +69,13 @@ pub(super) struct States {
     pub(super) after: SessionState,
     /// In a recording that can hold many, which session of MCP they are of.
     pub(super) conversation: Option<HttpSessionNumber>,
+}
+
+impl Step {
+    fn take(&mut self, meaning: &Meaning) {
+        self.found.extend(meaning.findings.iter().map(line));
+        self.links.extend(&meaning.links);
+    }
 }
 
 impl Followed {
@@ -96,9 +106,9 @@ impl Followed {
 
     /// Follows a little further.
     pub(super) fn step(&mut self, store: &Store) -> Result<Step, StoreError> {
-        let mut found = Vec::new();
+        let mut found = Step::default();
         if self.over {
-            return Ok(Step { found, is_news: false });
+            return Ok(found);
         }
         let id = self.id();
         // Asked first, so that what is written in between is followed before the end is told.
@@ -114,7 +124,7 @@ impl Followed {
                     let mut meaning = Meaning::default();
                     // What was true at any message stays as it was: only the rules that an end breaks are wanted.
                     stdio.follower.clone().finish(&mut meaning);
-                    found.extend(meaning.findings.iter().map(line));
+                    found.take(&meaning);
                 }
                 Way::Http(http) => {
                     let Http { reading, seq, .. } = &mut **http;
@@ -123,8 +133,8 @@ impl Followed {
             }
             self.over = true;
         }
-        let is_news = before != (self.seq(), self.complete) || self.over;
-        Ok(Step { found, is_news })
+        found.is_news = before != (self.seq(), self.complete) || self.over;
+        Ok(found)
     }
 
     /// What was true before and after a message, as far as it was followed; `None` when that is no longer wanted.
@@ -142,7 +152,7 @@ impl Followed {
 }
 
 impl Stdio {
-    fn step(&mut self, store: &Store, id: SessionId, found: &mut Vec<FindingLine>) -> Result<bool, StoreError> {
+    fn step(&mut self, store: &Store, id: SessionId, found: &mut Step) -> Result<bool, StoreError> {
         let began = Instant::now();
         let mut meaning = Meaning::default();
         for frame in store.frames(id, self.seq.saturating_add(1)) {
@@ -151,7 +161,7 @@ impl Stdio {
             self.follower.follow(&frame, &mut self.lens, &mut meaning);
             self.timeline.pass(frame.seq, &self.follower);
             self.seq = frame.seq;
-            found.extend(meaning.findings.iter().map(line));
+            found.take(&meaning);
             if frame.seq % FRAMES == 0 && began.elapsed() > STEP {
                 return Ok(false);
             }
@@ -161,7 +171,7 @@ impl Stdio {
 }
 
 impl Http {
-    fn step(&mut self, store: &Store, id: SessionId, found: &mut Vec<FindingLine>) -> Result<bool, StoreError> {
+    fn step(&mut self, store: &Store, id: SessionId, found: &mut Step) -> Result<bool, StoreError> {
         let began = Instant::now();
         let Self { timeline, reading, seq } = self;
         while store.feed_http(id, reading, &mut |read, _| take(&read, seq, found))? {
@@ -174,9 +184,9 @@ impl Http {
     }
 }
 
-fn take(read: &tap_exchange::Read, seq: &mut u64, found: &mut Vec<FindingLine>) {
+fn take(read: &tap_exchange::Read, seq: &mut u64, found: &mut Step) {
     *seq = read.frame.as_ref().map_or(*seq, |frame| frame.frame.seq);
-    found.extend(read.meanings.iter().flat_map(|meaning| &meaning.meaning.findings).map(line));
+    read.meanings.iter().for_each(|meaning| found.take(&meaning.meaning));
 }
 
 /// Both states with one fold from the nearest checkpoint.

@@ -3,6 +3,8 @@
 //!
 //! Only the frames that are about lists are followed: which these are is in the rows.
 
+mod told;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use tap_jsonrpc::Node;
 use tap_session::{At, Follower, HttpSessionNumber, Lens, List, Listed, Lists, Meaning, Tool};
 use tap_store::{Session, SessionId, Store, StoreError, Transport};
 
+use self::told::{arguments, marks, n_hidden};
 use super::super::asked::{Answers, Opened};
 use super::differences::differences;
 use super::stats::written;
@@ -41,23 +44,25 @@ const CHANGES: usize = 2_000;
 /// How many earlier sessions are looked at for one in which something was listed.
 const EARLIER: usize = 20;
 
-/// How many arguments of one are told.
-const ARGUMENTS: usize = 30;
-
 const KINDS: [OfferKind; 4] = [OfferKind::Tool, OfferKind::Prompt, OfferKind::Resource, OfferKind::Template];
 
 /// Definitions by their names, in the order in which they were listed.
 type Items = Vec<(Arc<str>, Bytes)>;
 
-/// Something that was different when a list was listed again.
-struct Change {
-    seq: u64,
-    kind: OfferKind,
+/// Something that is different in a list.
+struct Differs {
     name: Arc<str>,
     what: Difference,
     paths: Vec<String>,
     /// What is there no more.
     gone: Option<Bytes>,
+}
+
+/// The same, when it was listed again.
+struct Change {
+    seq: u64,
+    kind: OfferKind,
+    differs: Differs,
 }
 
 /// What was listed in a session, up to some message.
@@ -270,11 +275,9 @@ impl Offered {
             }
             let now = items(&lists, kind);
             if let Some(before) = complete {
-                for (name, what, paths, gone) in compared(before, &now) {
-                    if self.changes.len() < CHANGES {
-                        self.changes.push(Change { seq, kind, name, what, paths, gone });
-                    }
-                }
+                let room = CHANGES.saturating_sub(self.changes.len());
+                let differ = compared(before, &now).into_iter().take(room);
+                self.changes.extend(differ.map(|differs| Change { seq, kind, differs }));
             }
             self.listed.push((kind, seq));
             *complete = Some(now);
@@ -291,7 +294,7 @@ impl Offered {
             if let Some(before) = earlier.and_then(|(_, lists)| lists.get(index)) {
                 // What was not listed yet is not gone.
                 let is_listed = complete_at(lists, kind).is_some();
-                for (name, what, paths, old) in compared(before, &now) {
+                for Differs { name, what, paths, gone: old } in compared(before, &now) {
                     if what == Difference::Removed && !is_listed {
                         continue;
                     }
@@ -300,7 +303,7 @@ impl Offered {
                 }
             }
             let here = self.changes.iter().filter(|change| change.kind == kind);
-            gone.extend(here.filter_map(|change| Some((change.name.clone(), change.gone.clone()?))));
+            gone.extend(here.filter_map(|change| Some((change.differs.name.clone(), change.differs.gone.clone()?))));
             let names: HashSet<&str> = now.iter().map(|(name, _)| &**name).collect();
             gone.retain(|name, _| !names.contains(&**name));
             for (name, definition) in now.iter().chain(&gone.into_iter().collect::<Items>()) {
@@ -339,13 +342,13 @@ impl Offered {
     ) -> OfferLine {
         let node = Node::new(definition);
         let here: Vec<&Change> =
-            self.changes.iter().filter(|change| change.kind == kind && change.name == *name).collect();
+            self.changes.iter().filter(|change| change.kind == kind && change.differs.name == *name).collect();
         let mut changes: Vec<OfferChange> = here
             .iter()
             .map(|change| OfferChange {
                 since: format!("at #{}", change.seq),
-                what: change.what,
-                paths: change.paths.clone(),
+                what: change.differs.what,
+                paths: change.differs.paths.clone(),
             })
             .collect();
         if let (Some((what, paths)), Some((reference, _))) = (since, earlier) {
@@ -376,7 +379,7 @@ impl Offered {
             n_errors,
             n_hidden: n_hidden(definition),
             definition: definition.to_vec().into(),
-            here: here.last().map(|change| change.what),
+            here: here.last().map(|change| change.differs.what),
             before: since.map(|(what, _)| *what),
             changes,
         }
@@ -384,137 +387,35 @@ impl Offered {
 }
 
 /// How a list differs from another one: what of which name, where, and what is gone.
-fn compared(before: &Items, now: &Items) -> Vec<(Arc<str>, Difference, Vec<String>, Option<Bytes>)> {
+fn compared(before: &Items, now: &Items) -> Vec<Differs> {
     let old: HashMap<&str, &Bytes> = before.iter().map(|(name, text)| (&**name, text)).collect();
     let new: HashSet<&str> = now.iter().map(|(name, _)| &**name).collect();
     let mut found = Vec::new();
     for (name, text) in now {
         match old.get(&**name) {
-            None => found.push((name.clone(), Difference::Added, Vec::new(), None)),
+            None => found.push(Differs { name: name.clone(), what: Difference::Added, paths: Vec::new(), gone: None }),
             Some(old) => {
                 let paths = differences(old, text);
                 if !paths.is_empty() {
-                    found.push((name.clone(), Difference::Changed, paths, None));
+                    found.push(Differs { name: name.clone(), what: Difference::Changed, paths, gone: None });
                 }
             }
         }
     }
     for (name, text) in before.iter().filter(|(name, _)| !new.contains(&**name)) {
-        found.push((name.clone(), Difference::Removed, Vec::new(), Some(text.clone())));
+        found.push(Differs {
+            name: name.clone(),
+            what: Difference::Removed,
+            paths: Vec::new(),
+            gone: Some(text.clone()),
+        });
     }
     found
-}
-
-/// Arguments, and whether each must be there.
-fn arguments(kind: OfferKind, node: Node<'_>) -> Vec<(String, bool)> {
-    match kind {
-        OfferKind::Tool => {
-            let Some(schema) = node.get("inputSchema") else {
-                return Vec::new();
-            };
-            let required: HashSet<String> = schema
-                .get("required")
-                .filter(|required| required.is_array())
-                .into_iter()
-                .flat_map(Node::elements)
-                .filter_map(|name| name.text().map(std::borrow::Cow::into_owned))
-                .collect();
-            let properties = schema.get("properties").filter(|properties| properties.is_object());
-            let names = properties.into_iter().flat_map(Node::members).map(|(key, _)| key.text().into_owned());
-            names.take(ARGUMENTS).map(|name| (name.clone(), required.contains(&name))).collect()
-        }
-        OfferKind::Prompt => {
-            let listed = node.get("arguments").filter(|listed| listed.is_array());
-            let told = listed.into_iter().flat_map(Node::elements).filter_map(|argument| {
-                let must = argument.get("required").and_then(Node::as_bool) == Some(true);
-                Some((argument.get("name")?.text()?.into_owned(), must))
-            });
-            told.take(ARGUMENTS).collect()
-        }
-        OfferKind::Resource | OfferKind::Template => Vec::new(),
-    }
-}
-
-/// What it says of itself; whether that is true nobody knows.
-fn marks(node: Node<'_>) -> Vec<&'static str> {
-    const HINTS: [(&str, bool, &str); 6] = [
-        ("readOnlyHint", true, "read-only"),
-        ("destructiveHint", true, "destructive"),
-        ("destructiveHint", false, "additive"),
-        ("idempotentHint", true, "idempotent"),
-        ("openWorldHint", true, "open world"),
-        ("openWorldHint", false, "closed world"),
-    ];
-    let Some(annotations) = node.get("annotations").filter(|annotations| annotations.is_object()) else {
-        return Vec::new();
-    };
-    let says = |(key, value, _): &&(&str, bool, &str)| annotations.get(key).and_then(Node::as_bool) == Some(*value);
-    HINTS.iter().filter(says).map(|(.., word)| *word).collect()
-}
-
-/// How many characters of a definition a person does not see and a model reads, in all its texts.
-fn n_hidden(definition: &[u8]) -> u64 {
-    let is_hidden = |c: &char| tap_text::is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t');
-    let (mut rest, mut n) = (definition, 0);
-    // String by string, not level by level: a peer can nest as deep as it wants to.
-    while let Some(begin) = rest.iter().position(|byte| *byte == b'"') {
-        rest = rest.get(begin..).unwrap_or_default();
-        let mut escaped = false;
-        let end = rest.iter().skip(1).position(|byte| {
-            let ends = *byte == b'"' && !escaped;
-            escaped = *byte == b'\\' && !escaped;
-            ends
-        });
-        let (text, behind) = rest.split_at(end.map_or(rest.len(), |end| end + 2));
-        if let Some(text) = Node::new(text).text() {
-            n += text.chars().filter(is_hidden).count() as u64;
-        }
-        rest = behind;
-    }
-    n
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_nobody_sees_is_counted_wherever_it_stands() {
-        for (definition, expected) in [
-            (r#"{"name":"a","description":"two\nlines\tand a tab"}"#, 0),
-            ("{\"description\":\"a\u{200b}b\u{202e}\"}", 2),
-            (r#"{"description":"a\u200bb \"\u200b\" \\"}"#, 2),
-            ("{\"x\":[{\"\u{feff}key\":{\"deep\":\"\u{e0041}\"}}]}", 2),
-            ("{\"emoji\":\"👩\u{200d}👧 日本\"}", 0),
-            ("\"broken", 0),
-            ("", 0),
-        ] {
-            assert_eq!(n_hidden(definition.as_bytes()), expected, "{definition}");
-        }
-        let deep = "[".repeat(200_000) + "\"\u{200b}\"" + &"]".repeat(200_000);
-        assert_eq!(n_hidden(deep.as_bytes()), 1);
-    }
-
-    #[test]
-    fn a_line_says_what_its_definition_says() {
-        let tool = r#"{"name":"x","annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false},
-            "inputSchema":{"properties":{"city":{},"days":{}},"required":["city",7]}}"#;
-        let node = Node::new(tool.as_bytes());
-        assert_eq!(arguments(OfferKind::Tool, node), [("city".to_owned(), true), ("days".to_owned(), false)]);
-        assert_eq!(marks(node), ["destructive", "closed world"]);
-        let prompt = r#"{"name":"x","arguments":[{"name":"a","required":true},{"name":"b"},{"required":true},7]}"#;
-        let node = Node::new(prompt.as_bytes());
-        assert_eq!(arguments(OfferKind::Prompt, node), [("a".to_owned(), true), ("b".to_owned(), false)]);
-        for broken in [
-            "7",
-            "{}",
-            r#"{"inputSchema":[],"annotations":"x","arguments":{}}"#,
-            r#"{"inputSchema":{"properties":[]}}"#,
-        ] {
-            let node = Node::new(broken.as_bytes());
-            assert!(arguments(OfferKind::Tool, node).is_empty() && marks(node).is_empty(), "{broken}");
-        }
-    }
 
     #[test]
     fn lists_are_compared_by_name() {
@@ -524,7 +425,7 @@ mod tests {
         let before = list(&[("a", r#"{"d":1}"#), ("b", r#"{"d":1}"#), ("c", "{}")]);
         let now = list(&[("c", "{ }"), ("new", "{}"), ("a", r#"{"d":2}"#)]);
         let found = compared(&before, &now);
-        let found: Vec<_> = found.iter().map(|(name, what, paths, _)| (&**name, *what, paths.join(" "))).collect();
+        let found: Vec<_> = found.iter().map(|it| (&*it.name, it.what, it.paths.join(" "))).collect();
         assert_eq!(
             found,
             [

@@ -185,8 +185,8 @@ fn a_filter_for_a_value_finds_the_message_that_it_is_of() {
             SMALL,
             &format!("# '{first}' enter enter / {looked_for} enter y f enter q q"),
         );
-        let numbers =
-            screen.lines().skip(4).map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
+        let rows_of = screen.lines().skip_while(|line| !line.contains("LATENCY")).skip(2);
+        let numbers = rows_of.map_while(|line| line.split_whitespace().find_map(|word| word.parse().ok()));
         let numbers: Vec<String> = numbers.map(|number: u64| number.to_string()).collect();
         assert_eq!(numbers.join(" "), rows, "{looked_for}\n{screen}");
     }
