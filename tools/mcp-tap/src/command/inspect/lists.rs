@@ -118,6 +118,7 @@ impl<'a> Lists<'a> {
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
+            | Query::About(..)
             | Query::Links(..)
             | Query::Overview(_)
             | Query::Compare(..)
