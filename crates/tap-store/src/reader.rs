@@ -405,36 +405,6 @@ impl Store {
         read().map_err(|source| self.sort(source))
     }
 
-    /// The newest result of a request with this method that lies before a place, in one session of MCP if one is named.
-    ///
-    /// It is looked for row by row from there: a million rows take about a fifth of a second.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read.
-    pub fn newest_result(
-        &self,
-        session: SessionId,
-        conversation: Option<HttpSessionNumber>,
-        method: &str,
-        before: At,
-    ) -> Result<Option<Listed>, StoreError> {
-        let connection = self.connection.borrow();
-        let of = conversation.map_or_else(String::new, |number| format!("AND conversation = {}", number.0));
-        let columns = columns("message", LISTED_COLUMNS);
-        let statement = format!(
-            "SELECT {columns} FROM message
-             WHERE session = ? AND (seq, member) < (?, ?) AND kind = 3 AND method = ? {of}
-             ORDER BY seq DESC, member DESC LIMIT 1"
-        );
-        let read = || -> rusqlite::Result<Option<Listed>> {
-            let mut select = connection.prepare_cached(&statement)?;
-            let place = params![session.0, signed(before.seq), signed(before.member), method];
-            select.query_row(place, |row| listed_from(row, 0)).optional()
-        };
-        read().map_err(|source| self.sort(source))
-    }
-
     /// One row: a frame (member 0) or a member of a batch.
     ///
     /// # Errors

@@ -113,7 +113,8 @@ impl<'a> Lists<'a> {
             Query::At(key, moment) => self.at(key, moment).map(|at| {
                 answers.give(ticket, Answer::At(at));
             }),
-            Query::State(..)
+            Query::About(..)
+            | Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
