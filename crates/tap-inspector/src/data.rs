@@ -29,6 +29,8 @@ pub struct SessionLine {
     pub key: SessionKey,
     /// How it is named on the command line.
     pub reference: String,
+    /// What a person calls it.
+    pub label: Option<String>,
     /// What the server is called.
     pub name: String,
     /// Its command line, or its address.

@@ -8,6 +8,7 @@ use tap_session::At;
 use crate::compare::Compared;
 use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
+use crate::sessions::SessionAbout;
 use crate::stats::StatsAnswer;
 use crate::tools::ToolsAnswer;
 
@@ -40,6 +41,8 @@ pub enum Effect {
         /// The file's name.
         name: String,
     },
+    /// Show the bundled demonstration in place of the recordings.
+    Demo,
     /// Let the shell have the terminal for a while.
     Suspend,
     /// Draw everything anew.
@@ -53,6 +56,14 @@ pub enum Effect {
 pub enum Query {
     /// Which sessions there are.
     Sessions,
+    /// What is beside the list of sessions: the last problem of one, its slowest tools, its last calls.
+    About(SessionKey),
+    /// How many rules these sessions broke, one after the other, when there is nothing else to do.
+    Judge(Vec<SessionKey>),
+    /// Give a session a label, or take it away.
+    Label(SessionKey, Option<String>),
+    /// Delete a session.
+    Delete(SessionKey),
     /// To be told when a session grows, until another one is watched.
     Watch(SessionKey),
     /// Some rows once more: those of calls that were waiting.
@@ -129,6 +140,12 @@ pub struct RowsAnswer {
 pub enum Answer {
     /// The sessions, live ones first; `true` when their figures are up to date.
     Sessions(Vec<SessionLine>, bool),
+    /// What is beside the list of sessions.
+    About(Box<SessionAbout>),
+    /// How many rules a session broke, errors, warnings and notes, if that is known now; and whether it was the last one.
+    Judged(SessionKey, Option<[u64; 3]>, bool),
+    /// Something was changed in the recordings, in words; the sessions are to be looked at anew.
+    Changed(String),
     /// Rows.
     Rows(RowsAnswer),
     /// Rows that are there already, as they are now.

@@ -27,6 +27,7 @@ mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod sessions;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use search::Hits;
+pub use sessions::{SessionAbout, Sort};
 pub use stats::StatsAnswer;
 pub use theme::Theme;
 pub use tools::ToolsAnswer;

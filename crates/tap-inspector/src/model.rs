@@ -9,13 +9,14 @@ use tap_session::{At, Severity};
 
 use crate::compare::Compare;
 use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
-use crate::effect::Ticket;
+use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
+use crate::sessions::Sessions;
 use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
@@ -79,37 +80,6 @@ pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) bad: bool,
     pub(crate) until_unix_ns: u64,
-}
-
-/// The list of sessions.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    pub(crate) lines: Vec<SessionLine>,
-    pub(crate) loaded: bool,
-    pub(crate) cursor: usize,
-    pub(crate) top: usize,
-    /// Only those that hold this text are shown.
-    pub(crate) filter: String,
-    pub(crate) ticket: Option<Ticket>,
-    /// When they were asked for last, nanoseconds since the Unix epoch.
-    pub(crate) asked_unix_ns: u64,
-}
-
-impl Sessions {
-    /// Those that are shown.
-    pub(crate) fn shown(&self) -> Vec<&SessionLine> {
-        let wanted = self.filter.to_lowercase();
-        let fits = |line: &&SessionLine| {
-            let texts = [Some(&line.name), Some(&line.command), line.client.as_ref(), line.server.as_ref()];
-            wanted.is_empty()
-                || texts
-                    .into_iter()
-                    .flatten()
-                    .chain(line.revision.as_ref())
-                    .any(|text| text.to_lowercase().contains(&wanted))
-        };
-        self.lines.iter().filter(fits).collect()
-    }
 }
 
 /// Which pane has the keys.
@@ -194,6 +164,8 @@ impl Open {
 pub(crate) struct Findings {
     pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
     pub(crate) n: u64,
+    /// The same as errors, warnings and notes.
+    pub(crate) n_by_severity: [u64; 3],
     /// How far the session was judged.
     pub(crate) seq: u64,
     pub(crate) complete: bool,
@@ -255,6 +227,10 @@ pub(crate) enum Overlay {
     Filter(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
+    /// A label for a session.
+    Label(Prompt, SessionKey),
+    /// What is to be done if the answer is yes.
+    Confirm(String, Query),
     /// Something to do by its name, and which of the matches is chosen.
     Palette(Prompt, usize),
 }

@@ -102,6 +102,7 @@ fn line(key: i64, live: bool) -> SessionLine {
     SessionLine {
         key: SessionKey(key),
         reference: format!("{EVIL}.{key}"),
+        label: (key % 2 == 0).then(|| EVIL.into()),
         name: EVIL.into(),
         command: EVIL.into(),
         client: Some(EVIL.into()),
@@ -218,6 +219,17 @@ impl World {
                 let seq = ns % (last + 2);
                 Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
             }
+            Query::About(key) => Answer::About(Box::new(SessionAbout {
+                key: *key,
+                last_problem: Some(row(7)),
+                slowest: vec![(EVIL.into(), 3, 1_000_000); 9],
+                last_calls: (1..40).map(row).collect(),
+                of_last: complete.then_some(5_000),
+            })),
+            Query::Judge(keys) => {
+                Answer::Judged(keys.first().copied().unwrap_or(SessionKey(1)), Some([1, 2, 3]), complete)
+            }
+            Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Watch(_) => return None,
         })
     }
@@ -232,7 +244,7 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
         let raw = cell.symbol().chars().find(|c| tap_text::is_hidden(*c));
         assert_eq!(raw, None, "{:?} reached the screen", cell.symbol());
     }
-    let n_shown = inspector.sessions.shown().len();
+    let n_shown = inspector.sessions.n_shown();
     assert!(inspector.sessions.cursor < n_shown.max(1), "sessions");
     if let Some(open) = &inspector.open {
         let n_rows = open.rows.rows().len();

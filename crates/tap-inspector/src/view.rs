@@ -20,6 +20,7 @@ use crate::keymap::{Action, KEYMAP};
 use crate::model::{Inspector, View};
 use crate::text::{fitted, span};
 
+pub(crate) use sessions::PANEL_FROM;
 pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
@@ -116,9 +117,17 @@ impl Inspector {
             return;
         }
         let actions: &[Action] = match self.view {
-            View::Sessions => {
-                &[Action::Open, Action::Filter, Action::Reload, Action::Palette, Action::Help, Action::Back]
-            }
+            View::Sessions => &[
+                Action::Open,
+                Action::Filter,
+                Action::Sort,
+                Action::MarkSession,
+                Action::Compare,
+                Action::Label,
+                Action::Delete,
+                Action::Help,
+                Action::Back,
+            ],
             View::Timeline => &[
                 Action::Open,
                 Action::Filter,

@@ -14,6 +14,7 @@ mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
+mod marks;
 mod reader;
 mod recorder;
 mod schema;
@@ -25,6 +26,7 @@ mod traffic;
 mod writer;
 
 pub use error::StoreError;
+pub use marks::{Mark, NAME_CHARS, NOTE_CHARS, Refused, is_name};
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;

@@ -19,7 +19,7 @@ impl Inspector {
     pub(super) fn move_by(&mut self, rows: isize) {
         let height = self.list_height();
         if self.view == View::Sessions {
-            let last = self.sessions.shown().len().saturating_sub(1);
+            let last = self.sessions.n_shown().saturating_sub(1);
             self.sessions.cursor = self.sessions.cursor.saturating_add_signed(rows).min(last);
             self.keep_session_in_sight();
             return;

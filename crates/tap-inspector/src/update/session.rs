@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tap_session::Severity;
+
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
@@ -21,7 +23,7 @@ const LOOK_BACK: u64 = 1_000;
 
 impl Inspector {
     pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(line) = self.sessions.shown().get(self.sessions.cursor).map(|line| (*line).clone()) {
+        if let Some(line) = self.sessions.chosen().cloned() {
             self.open_session_line(line, effects);
         }
     }
@@ -181,7 +183,16 @@ impl Inspector {
                 open.findings.seq = seq;
                 open.findings.complete = complete;
                 for finding in found {
+                    let counted = match finding.severity {
+                        Severity::Error => &mut open.findings.n_by_severity[0],
+                        Severity::Warning => &mut open.findings.n_by_severity[1],
+                        Severity::Note => &mut open.findings.n_by_severity[2],
+                    };
+                    *counted += 1;
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if complete {
+                    self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
@@ -212,6 +223,9 @@ impl Inspector {
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
+            | Answer::About(_)
+            | Answer::Judged(..)
+            | Answer::Changed(_)
             | Answer::Hits(_) => {}
         }
     }

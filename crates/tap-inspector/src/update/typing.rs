@@ -13,8 +13,13 @@ const HISTORY: usize = 200;
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.overlay {
-            Some(Overlay::Filter(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _)) => prompt.insert(text),
-            Some(Overlay::Help(_)) | None => {}
+            Some(
+                Overlay::Filter(prompt)
+                | Overlay::Jump(prompt)
+                | Overlay::Label(prompt, _)
+                | Overlay::Palette(prompt, _),
+            ) => prompt.insert(text),
+            Some(Overlay::Help(_) | Overlay::Confirm(..)) | None => {}
         }
     }
 
@@ -23,10 +28,7 @@ impl Inspector {
             KeyCode::Escape => return,
             KeyCode::Enter => {
                 if self.view == View::Sessions {
-                    self.sessions.filter = prompt.text;
-                    self.sessions.cursor = 0;
-                    self.sessions.top = 0;
-                    return;
+                    return self.sessions.set_filter(prompt.text);
                 }
                 if self.read_filter(&prompt.text).is_ok() {
                     let text = prompt.text.trim().to_owned();

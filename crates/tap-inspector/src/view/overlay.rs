@@ -27,6 +27,14 @@ impl Inspector {
                 let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
             }
+            Some(Overlay::Label(prompt, _)) => {
+                let about = "letters, digits, - _ . ; nothing takes it away; `mcp-tap log @NAME` finds it";
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(about, self.theme.dim))]);
+            }
+            Some(Overlay::Confirm(text, _)) => {
+                let about = Line::from(span("y does it, any other key does not", self.theme.dim));
+                self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
+            }
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
                 let from = chosen.saturating_sub(9);

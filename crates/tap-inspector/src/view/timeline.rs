@@ -272,7 +272,7 @@ pub(super) fn what(row: &Row) -> (String, String) {
 }
 
 /// A bar of so many columns at most.
-fn bar(latency_ns: u64, columns: usize) -> String {
+pub(super) fn bar(latency_ns: u64, columns: usize) -> String {
     let (low, high) = BAR;
     let share = ((latency_ns as f64).max(low) / low).ln() / (high / low).ln();
     let eighths = ((share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize).max(1);

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tap_inspector::{Answer, EndKind, Moment, Query, Row, SessionKey, SessionLine, Ticket};
 use tap_session::{At, MessageRow};
-use tap_store::{EndReason, ListKind, Part, Session, SessionId, Store, StoreError};
+use tap_store::{EndReason, ListKind, Part, Refused, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
-use super::{message, rows};
+use super::{about, message, rows};
 use crate::command::ls::{end_of, lasted_ns};
 use crate::following::last_seq;
 use crate::reference::shortest;
@@ -90,10 +90,32 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
+            Query::About(key) => about::about(self, key).map(|about| {
+                if let Some(about) = about {
+                    answers.give(ticket, Answer::About(Box::new(about)));
+                }
+            }),
+            Query::Label(key, label) => {
+                let done = self.store().set_label(SessionId(key.0), label.as_deref());
+                let told = match label {
+                    Some(label) => format!("it is @{label} now{}", self.opened.for_how_long()),
+                    None => "it has no label any more".into(),
+                };
+                done.map(|done| self.changed(ticket, done, told))
+            }
+            Query::Delete(_) if self.opened.is_text() => {
+                answers.fail(Some(ticket), "this is a text recording; delete the file".into());
+                Ok(())
+            }
+            Query::Delete(key) => {
+                let done = self.store().delete(SessionId(key.0));
+                done.map(|done| self.changed(ticket, done, "deleted".into()))
+            }
             Query::At(key, moment) => self.at(key, moment).map(|at| {
                 answers.give(ticket, Answer::At(at));
             }),
             Query::State(..)
+            | Query::Judge(_)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
@@ -102,6 +124,16 @@ impl<'a> Lists<'a> {
         };
         if let Err(error) = done {
             answers.fail(Some(ticket), error.to_string());
+        }
+    }
+
+    /// Tells that something was changed, or why not.
+    pub(super) fn changed(&self, ticket: Ticket, done: Result<(), Refused>, told: String) {
+        match done {
+            Ok(()) => {
+                self.answers.give(ticket, Answer::Changed(told));
+            }
+            Err(why) => self.answers.fail(Some(ticket), why.to_string()),
         }
     }
 
@@ -248,6 +280,7 @@ fn line(store: &Store, session: &Session, reference: String, zone: &TimeZone) ->
     Ok(SessionLine {
         key: SessionKey(session.id.0),
         reference,
+        label: session.label.clone(),
         name: session.start.name.clone(),
         command: session.start.command.join(" "),
         client: digest.identity.client.clone(),

@@ -48,7 +48,7 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
     let stopped = Arc::new(AtomicU8::new(0));
     wait_for_signals(signals, to.clone(), stopped.clone())?;
     let asked = Asked::start(sources, to.clone())?;
-    let reader = Reader::start(to)?;
+    let reader = Reader::start(to.clone())?;
     give_back_on_panic();
     let mut terminal = match take().and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stdout()))) {
         Ok(terminal) => terminal,
@@ -57,7 +57,7 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
             return Err(Failure::new(format!("cannot use the terminal: {error}")));
         }
     };
-    let mut screen = Screen { asked, inputs, reader, quit: false };
+    let mut screen = Screen { asked, to, inputs, reader, quit: false };
     let effects = inspector.start_at(first.map(|id| tap_inspector::SessionKey(id.0)));
     let done = screen
         .carry_out(effects, &mut inspector, &mut terminal)
@@ -225,6 +225,8 @@ fn input_of(event: Event) -> Option<Input> {
 
 struct Screen {
     asked: Asked,
+    /// Where answers are put.
+    to: Sender<Input>,
     inputs: Receiver<Input>,
     reader: Reader,
     quit: bool,
@@ -277,6 +279,15 @@ impl Screen {
                 Effect::Copy(text) => Some(copy(&text)),
                 Effect::Write { bytes, name } => Some(write_new(&name, &bytes)),
                 Effect::Open { bytes, name, edit } => Some(self.outside(terminal, || open(&bytes, &name, edit))),
+                Effect::Demo => {
+                    // Those that answered before end with their questions.
+                    let sources = Sources::demo();
+                    let first = sources.first.map(|id| tap_inspector::SessionKey(id.0));
+                    self.asked = Asked::start(sources, self.to.clone())?;
+                    let effects = inspector.start_anew(first);
+                    self.carry_out(effects, inspector, terminal)?;
+                    None
+                }
                 Effect::Suspend => {
                     // Returns when the shell has us go on.
                     let stop = || raise(Signal::SIGTSTP).map(|()| String::new()).map_err(|error| error.to_string());

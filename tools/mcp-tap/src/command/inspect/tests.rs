@@ -3,6 +3,7 @@
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
 mod pages;
+mod sessions;
 mod travel;
 
 use std::path::PathBuf;
@@ -49,10 +50,14 @@ impl Bench<'_> {
         for effect in effects {
             match effect {
                 Effect::Ask(ticket, query) => match query {
-                    Query::State(..) | Query::Findings(_) => {
+                    Query::State(..) | Query::Findings(_) | Query::Judge(_) => {
                         self.depth.answer(ticket, query);
                         while self.depth.is_busy() {
-                            self.depth.step();
+                            if self.depth.is_judging_only() {
+                                self.depth.judge();
+                            } else {
+                                self.depth.step();
+                            }
                         }
                     }
                     Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
@@ -66,6 +71,7 @@ impl Bench<'_> {
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
+                Effect::Demo => self.done.push("demo".into()),
                 Effect::Quit => self.done.push("quit".into()),
             }
         }
@@ -108,14 +114,18 @@ impl Bench<'_> {
 
 /// Looks at a recording on a screen of some size.
 fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
-    let opened = opened(recording);
+    look_at(&opened(recording), size, opens, run)
+}
+
+/// Looks at recordings that are open.
+fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
     let (to, inputs) = channel();
     let answers = Answers::new(to, Withdrawn::default());
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
-        lists: Lists::new(&opened, &answers),
-        depth: Depth::new(&opened, &answers),
-        figures: Figures::new(&opened, &answers),
+        lists: Lists::new(opened, &answers),
+        depth: Depth::new(opened, &answers),
+        figures: Figures::new(opened, &answers),
         inputs: &inputs,
         done: Vec::new(),
         size,
