@@ -209,6 +209,17 @@ pub struct StatedFacts {
     pub n_items: u64,
 }
 
+/// A mark on a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkLine {
+    /// The message.
+    pub at: At,
+    /// What it is called on the command line, if it has a name.
+    pub name: Option<String>,
+    /// What was written about it.
+    pub note: Option<String>,
+}
+
 /// A moment to go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {

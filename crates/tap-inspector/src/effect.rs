@@ -6,7 +6,7 @@ use tap_filter::Filter;
 use tap_session::At;
 
 use crate::compare::Compared;
-use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
 use crate::sessions::SessionAbout;
 use crate::stats::StatsAnswer;
@@ -64,6 +64,10 @@ pub enum Query {
     Label(SessionKey, Option<String>),
     /// Delete a session.
     Delete(SessionKey),
+    /// Which messages of a session have marks.
+    Marks(SessionKey),
+    /// Put a mark on a message in place of the one that it has, or take it away; answered with all marks.
+    Mark(SessionKey, At, Option<MarkLine>),
     /// To be told when a session grows, until another one is watched.
     Watch(SessionKey),
     /// Some rows once more: those of calls that were waiting.
@@ -144,6 +148,8 @@ pub enum Answer {
     About(Box<SessionAbout>),
     /// How many rules a session broke, errors, warnings and notes, if that is known now; and whether it was the last one.
     Judged(SessionKey, Option<[u64; 3]>, bool),
+    /// Marks of a session, all of them; what was changed, if anything was, in words.
+    Marks(Vec<MarkLine>, String),
     /// Something was changed in the recordings, in words; the sessions are to be looked at anew.
     Changed(String),
     /// Rows.

@@ -41,7 +41,8 @@ mod view;
 
 pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
+    Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};

@@ -1,6 +1,6 @@
 //! The model: all that the inspector knows, and which questions are open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tap_filter::Filter;
 use tap_session::{At, Severity};
 
 use crate::compare::Compare;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::data::{FindingLine, MarkLine, MessageParts, Row, SessionKey, SessionLine};
 use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
@@ -22,6 +22,7 @@ use crate::stats::Stats;
 use crate::theme::Theme;
 use crate::tools::Tools;
 use crate::tree::Tree;
+use crate::update::MarkPart;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,7 +126,9 @@ pub(crate) struct Open {
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
-    pub(crate) marks: BTreeSet<At>,
+    pub(crate) marks: BTreeMap<At, MarkLine>,
+    /// The question about them that was asked last, while it is open.
+    pub(crate) marking: Option<Ticket>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
     /// A question about rows of calls that were waiting.
@@ -153,6 +156,12 @@ pub(crate) struct Point {
 }
 
 impl Open {
+    /// The mark of a row: of a call, that of its answer too.
+    pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
+        let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
+        self.marks.get(&row.at()).or_else(|| self.marks.get(&answer?))
+    }
+
     /// The message that is looked at.
     pub(crate) fn at(&self) -> Option<At> {
         self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
@@ -227,6 +236,8 @@ pub(crate) enum Overlay {
     Filter(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
+    /// A name or a note for a message.
+    Mark(Prompt, At, MarkPart),
     /// A label for a session.
     Label(Prompt, SessionKey),
     /// What is to be done if the answer is yes.

@@ -229,6 +229,14 @@ impl World {
             Query::Judge(keys) => {
                 Answer::Judged(keys.first().copied().unwrap_or(SessionKey(1)), Some([1, 2, 3]), complete)
             }
+            Query::Marks(_) | Query::Mark(..) => {
+                let mark = |seq| MarkLine {
+                    at: At { seq, member: 0 },
+                    name: (seq % 2 == 0).then(|| EVIL.into()),
+                    note: (seq % 3 == 0).then(|| EVIL.into()),
+                };
+                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), EVIL.into())
+            }
             Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Watch(_) => return None,
         })

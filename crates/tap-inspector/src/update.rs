@@ -1,10 +1,13 @@
 //! Update: what happened becomes a changed model, and what is to be done outside.
 
 mod actions;
+mod marks;
 mod navigate;
 mod session;
 mod sessions;
 mod typing;
+
+pub(crate) use marks::MarkPart;
 
 use crate::data::SessionKey;
 use crate::effect::{Answer, Effect, Query, Ticket};
@@ -292,6 +295,7 @@ impl Inspector {
             }
             Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
             Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
+            Some(Overlay::Mark(prompt, at, part)) => self.mark_key(prompt, (at, part), key, effects),
             Some(Overlay::Label(prompt, session)) => self.label_key(prompt, session, key, effects),
             Some(Overlay::Confirm(_, query)) => self.confirm_key(query, key, effects),
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),

@@ -240,11 +240,11 @@ impl Inspector {
         let here = open.at().unwrap_or(At { seq: 0, member: 0 });
         let marks = &open.marks;
         let next = if forward {
-            marks.range((Bound::Excluded(here), Bound::Unbounded)).next().or(marks.first())
+            marks.range((Bound::Excluded(here), Bound::Unbounded)).next().or(marks.first_key_value())
         } else {
-            marks.range(..here).next_back().or(marks.last())
+            marks.range(..here).next_back().or(marks.last_key_value())
         };
-        match next.copied() {
+        match next.map(|(at, _)| *at) {
             Some(at) => self.jump(at, effects),
             None => self.say("no marks; m makes one", false),
         }
@@ -258,6 +258,10 @@ impl Inspector {
         };
         match place {
             Place::Message(seq) => self.jump(At { seq, member: 0 }, effects),
+            Place::Bookmark(name) => match self.bookmark(&name) {
+                Some(at) => self.jump(at, effects),
+                None => self.say(format!("there is no bookmark @{name}; b makes one"), true),
+            },
             Place::Moment(moment) => {
                 let ticket = self.ticket();
                 if let Some(open) = &mut self.open {

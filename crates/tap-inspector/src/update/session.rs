@@ -1,6 +1,6 @@
 //! What happens in a session that is open.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tap_session::Severity;
@@ -35,14 +35,16 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
+            let questions = [old.findings.ticket, Some(old.watch), old.again, old.moment, old.rows.pending_ticket()];
             effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
         let key = session.key;
         let watch = self.ticket();
+        let marking = self.ticket();
         effects.push(Effect::Ask(watch, Query::Watch(key)));
+        effects.push(Effect::Ask(marking, Query::Marks(key)));
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
@@ -65,7 +67,8 @@ impl Inspector {
             tools: Tools::default(),
             jumps: Vec::new(),
             jumps_back: 0,
-            marks: BTreeSet::new(),
+            marks: BTreeMap::new(),
+            marking: Some(marking),
             seeking: None,
             again: None,
             watch,
@@ -123,6 +126,7 @@ impl Inspector {
         };
         open.rows.failed(ticket);
         open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.marking = open.marking.filter(|marking| *marking != ticket);
         open.moment = open.moment.filter(|moment| *moment != ticket);
         open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
@@ -171,6 +175,13 @@ impl Inspector {
                 open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
             }
             Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::Marks(marks, what) if open.marking == Some(ticket) => {
+                open.marking = None;
+                open.marks = marks.into_iter().map(|mark| (mark.at, mark)).collect();
+                if !what.is_empty() {
+                    self.say(what, false);
+                }
+            }
             Answer::At(at) if open.moment == Some(ticket) => {
                 open.moment = None;
                 match at {
@@ -224,6 +235,7 @@ impl Inspector {
             | Answer::Tools(_)
             | Answer::Compared(_)
             | Answer::About(_)
+            | Answer::Marks(..)
             | Answer::Judged(..)
             | Answer::Changed(_)
             | Answer::Hits(_) => {}

@@ -16,6 +16,7 @@ impl Inspector {
             Some(
                 Overlay::Filter(prompt)
                 | Overlay::Jump(prompt)
+                | Overlay::Mark(prompt, ..)
                 | Overlay::Label(prompt, _)
                 | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),

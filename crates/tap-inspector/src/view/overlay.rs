@@ -13,6 +13,7 @@ use crate::model::{Inspector, Overlay, View};
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::text::{cell, fitted, span};
+use crate::update::MarkPart;
 
 /// How many candidates of a completion are offered at once.
 const CANDIDATES: usize = 8;
@@ -26,6 +27,14 @@ impl Inspector {
             Some(Overlay::Jump(prompt)) => {
                 let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
+            }
+            Some(Overlay::Mark(prompt, at, MarkPart::Name)) => {
+                let about = format!("a name for message {}: letters, digits, - _ . ; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(&about, self.theme.dim))]);
+            }
+            Some(Overlay::Mark(prompt, at, MarkPart::Note)) => {
+                let about = format!("a note on message {}; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, ";", prompt, &[Line::from(span(&about, self.theme.dim))]);
             }
             Some(Overlay::Label(prompt, _)) => {
                 let about = "letters, digits, - _ . ; nothing takes it away; `mcp-tap log @NAME` finds it";

@@ -58,6 +58,15 @@ impl Inspector {
         let Some(row) = open.rows.current() else {
             return Line::default();
         };
+        if let Some(mark) = open.at().and_then(|at| open.marks.get(&at)).or_else(|| open.mark_of(row))
+            && (mark.name.is_some() || mark.note.is_some())
+        {
+            let name = mark.name.as_ref().map(|name| format!(" @{name}")).unwrap_or_default();
+            return Line::from(vec![
+                span(&format!(" * {}{name}  ", mark.at.seq), self.theme.bold),
+                span(mark.note.as_deref().unwrap_or_default(), Style::new()),
+            ]);
+        }
         // Stepped to a message that has no row of its own here.
         if let Some(at) = open.at().filter(|at| *at != row.at()) {
             let mut spans = vec![span(&format!(" at message {}", at.seq), self.theme.bold)];
@@ -146,7 +155,7 @@ impl Inspector {
     fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
         let worst = open.findings.worst(row, open.calls);
         let (sign, sign_style) = match worst {
-            _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
+            _ if open.mark_of(row).is_some() => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
@@ -177,7 +186,9 @@ impl Inspector {
             room -= width;
         }
         let (what, about) = what(row);
-        let all = format!("{what}  {about}");
+        let name = open.mark_of(row).and_then(|mark| mark.name.as_ref());
+        let name = name.map(|name| format!("  @{name}")).unwrap_or_default();
+        let all = format!("{what}{name}  {about}");
         let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
         spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
         let rest = room - used;

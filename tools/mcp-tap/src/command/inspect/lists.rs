@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, EndKind, Moment, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_inspector::{Answer, EndKind, MarkLine, Moment, Query, Row, SessionKey, SessionLine, Ticket};
 use tap_session::{At, MessageRow};
-use tap_store::{EndReason, ListKind, Part, Refused, Session, SessionId, Store, StoreError};
+use tap_store::{EndReason, ListKind, Mark, Part, Refused, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
 use super::{about, message, rows};
@@ -103,6 +103,8 @@ impl<'a> Lists<'a> {
                 };
                 done.map(|done| self.changed(ticket, done, told))
             }
+            Query::Marks(key) => self.marks(ticket, key, String::new()),
+            Query::Mark(key, at, mark) => self.mark(ticket, key, at, mark),
             Query::Delete(_) if self.opened.is_text() => {
                 answers.fail(Some(ticket), "this is a text recording; delete the file".into());
                 Ok(())
@@ -135,6 +137,36 @@ impl<'a> Lists<'a> {
             }
             Err(why) => self.answers.fail(Some(ticket), why.to_string()),
         }
+    }
+
+    fn marks(&self, ticket: Ticket, key: SessionKey, told: String) -> Result<(), StoreError> {
+        let marks = self.store().marks(SessionId(key.0))?;
+        let lines = marks.into_iter().map(|Mark { at, name, note }| MarkLine { at, name, note });
+        self.answers.give(ticket, Answer::Marks(lines.collect(), told));
+        Ok(())
+    }
+
+    /// Changes the mark of a message.
+    fn mark(&self, ticket: Ticket, key: SessionKey, at: At, mark: Option<MarkLine>) -> Result<(), StoreError> {
+        let (store, id, how_long) = (self.store(), SessionId(key.0), self.opened.for_how_long());
+        let told = match mark {
+            None => {
+                store.remove_mark(id, at)?;
+                "no mark any more".into()
+            }
+            Some(MarkLine { name, note, .. }) => {
+                let told = match &name {
+                    Some(name) => format!("it is @{name} now{how_long}"),
+                    None => format!("marked{how_long}"),
+                };
+                if let Err(why) = store.set_mark(id, &Mark { at, name, note })? {
+                    self.answers.fail(Some(ticket), why.to_string());
+                    return Ok(());
+                }
+                told
+            }
+        };
+        self.marks(ticket, key, told)
     }
 
     /// The session with this key, as it is now.

@@ -2,6 +2,7 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod marks;
 mod pages;
 mod sessions;
 mod travel;
