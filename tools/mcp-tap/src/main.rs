@@ -9,6 +9,7 @@ mod credentials;
 mod failure;
 mod filtering;
 mod following;
+mod marks;
 mod name;
 mod new_file;
 mod output;

@@ -13,12 +13,13 @@ use tap_exchange::Exchange;
 use tap_filter::Filter;
 use tap_frame::Direction;
 use tap_session::{At, MessageRow, RowKind, Status};
-use tap_store::{ListKind, Listed, Part as StorePart};
+use tap_store::{ListKind, Listed, Mark, Part as StorePart};
 
 use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, rfc3339, when};
 use crate::failure::{Failure, NO};
 use crate::filtering::{self, fits};
+use crate::marks::sign;
 use crate::output::{Output, Style, visible};
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, Reference, place};
@@ -93,6 +94,8 @@ pub(crate) struct Printer<'a> {
     inside_width: usize,
     /// The exchange that was asked for last: that of the next row is often the same.
     exchange: Option<Rc<Exchange>>,
+    /// What a person marked.
+    marks: Vec<Mark>,
     /// Whether a request without an answer may still get one.
     live: bool,
     /// Only rows that fit are printed; with it, which rules were broken, if it asks.
@@ -103,7 +106,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference.clone();
         let live = found.session.live;
-        let (what_width, inside_width, exchange) = (0, 0, None);
+        let marks = found.store.marks(found.session.id)?;
         let mut this = Self {
             found,
             kind,
@@ -111,9 +114,10 @@ impl<'a> Printer<'a> {
             reference,
             out,
             n_printed: 0,
-            what_width,
-            inside_width,
-            exchange,
+            what_width: 0,
+            inside_width: 0,
+            exchange: None,
+            marks,
             live,
             sieve: None,
         };
@@ -407,7 +411,7 @@ impl<'a> Printer<'a> {
             self.out.styled(Style::Dim, &inside),
             self.out.styled(Style::Dim, &when(row.wall_ns, "%H:%M:%S%.3f")),
             if row.kind == RowKind::Stderr { "!!" } else { row.stream.direction().arrow() },
-            column(&what, self.what_width),
+            column(&format!("{}{what}", sign(&self.marks, row)), self.what_width),
             self.out.styled(style, &column(&status, 16)),
             latency,
             size(bytes),
