@@ -1,7 +1,5 @@
 //! Keys: one table, from which input is read and the help is made.
 
-use crate::input::Key;
-
 /// Where a key means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -107,7 +105,7 @@ pub enum Action {
 pub struct Binding {
     /// Where.
     pub scope: Scope,
-    /// Any of these keys, by [`Key::name`].
+    /// Any of these keys, by [`Key::name`](crate::Key::name).
     pub keys: &'static [&'static str],
     /// Does this.
     pub action: Action,
@@ -198,18 +196,10 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["E"], Action::Editor, "editor", "the message in $EDITOR"),
 ];
 
-/// What a key does in the first of these scopes in which it does anything.
-pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
-    let name = key.name();
-    scopes.iter().find_map(|scope| {
-        let found = KEYMAP.iter().find(|binding| binding.scope == *scope && binding.keys.contains(&name.as_str()));
-        found.map(|binding| binding.action)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Key;
 
     #[test]
     fn every_key_can_be_pressed_and_means_one_thing_where_it_does() {

@@ -28,6 +28,7 @@ mod prompt;
 mod search;
 mod sequence;
 mod sessions;
+mod settings;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use search::Hits;
 pub use sessions::{SessionAbout, Sort};
+pub use settings::{HISTORY, Keys, Remembered};
 pub use stats::StatsAnswer;
 pub use theme::Theme;
 pub use tools::ToolsAnswer;

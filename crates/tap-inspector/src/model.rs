@@ -17,6 +17,7 @@ use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
 use crate::sessions::Sessions;
+use crate::settings::Keys;
 use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
@@ -70,6 +71,11 @@ pub struct Inspector {
     /// Filters that were used, the oldest first.
     pub(crate) history: Vec<String>,
     pub(crate) shows_keys: bool,
+    pub(crate) keys: Keys,
+    /// A row a call in sessions that are opened, not a row a message.
+    pub(crate) calls: bool,
+    /// The view of a session that was looked at last.
+    pub(crate) last_view: View,
     /// Share of the width that the list has beside a message, percent.
     pub(crate) split: u16,
     newest_ticket: u64,
@@ -265,6 +271,9 @@ impl Inspector {
             note: None,
             history: Vec::new(),
             shows_keys: true,
+            keys: Keys::default(),
+            calls: true,
+            last_view: View::Timeline,
             split: 50,
             newest_ticket: 0,
         }

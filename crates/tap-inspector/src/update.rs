@@ -12,7 +12,7 @@ pub(crate) use marks::MarkPart;
 use crate::data::SessionKey;
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
-use crate::keymap::{Action, action};
+use crate::keymap::Action;
 use crate::model::{Inspector, Overlay, Pane, View};
 use crate::prompt::Prompt;
 use crate::sessions::Sessions;
@@ -77,6 +77,9 @@ impl Inspector {
         self.fetch_compare(&mut effects);
         self.fetch_sessions(&mut effects);
         self.fit();
+        if self.view.name().is_some() {
+            self.last_view = self.view;
+        }
         effects
     }
 
@@ -118,6 +121,8 @@ impl Inspector {
                     self.opens = None;
                     self.sessions.go_to(key);
                     self.open_session_line(line, effects);
+                    // Where it was left the last time.
+                    self.view = self.last_view;
                 }
             }
             Answer::About(about) => self.sessions.take_about(ticket, *about),
@@ -137,9 +142,10 @@ impl Inspector {
     }
 
     fn key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        self.note = self.note.take().filter(|note| note.until_unix_ns != u64::MAX);
         if self.overlay.is_some() {
             self.overlay_key(key, effects);
-        } else if let Some(action) = action(key, self.scopes()) {
+        } else if let Some(action) = self.keys.action(key, self.scopes()) {
             self.act(action, effects);
         }
     }

@@ -158,7 +158,11 @@ impl Inspector {
         };
         let mut spans = vec![Span::raw(" ")];
         for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {
-            spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
+            let keys = self.keys.of(binding);
+            let Some(key) = keys.first() else {
+                continue;
+            };
+            spans.push(span(key, self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }
         frame.render_widget(

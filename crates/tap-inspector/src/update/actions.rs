@@ -57,6 +57,7 @@ impl Inspector {
                     open.rows.want(at);
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
+                self.calls = calls;
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
             }
             Action::NextProblem => self.seek(Sought::Problem, true, effects),

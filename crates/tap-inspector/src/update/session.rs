@@ -48,7 +48,7 @@ impl Inspector {
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
-            calls: true,
+            calls: self.calls,
             rows: Rows::new(live),
             filter: None,
             last_seq: 0,

@@ -6,9 +6,7 @@ use crate::effect::Effect;
 use crate::input::{Key, KeyCode};
 use crate::model::{Inspector, Overlay, View};
 use crate::prompt::Prompt;
-
-/// How many filters are remembered.
-const HISTORY: usize = 200;
+use crate::settings::HISTORY;
 
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {

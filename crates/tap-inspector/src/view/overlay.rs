@@ -72,7 +72,7 @@ impl Inspector {
         let mut lines: Vec<Line<'static>> = Vec::new();
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
-                let keys = binding.keys.join(" ");
+                let keys = self.keys.of(binding).join(" ");
                 lines.push(Line::from(vec![
                     Span::raw(" "),
                     cell(&keys, 16, self.theme.bold),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::process::Command;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,8 +38,17 @@ const FRAME: Duration = Duration::from_millis(8);
 /// What a terminal takes into the clipboard at once, bytes of base64. More is refused by many.
 const CLIPBOARD_BYTES: usize = 74_994;
 
-/// Runs the inspector on the terminal, and gives back the exit code.
-pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Failure> {
+/// Whether the mouse is ours, or the terminal's to select text with. The terminal is one for all of the program.
+static HAS_MOUSE: AtomicBool = AtomicBool::new(true);
+
+/// Runs the inspector on the terminal, and gives back the exit code, and the inspector as it was left.
+pub(super) fn run(mut inspector: Inspector, sources: Sources, has_mouse: bool) -> (Result<u8, Failure>, Inspector) {
+    HAS_MOUSE.store(has_mouse, Ordering::Relaxed);
+    let done = run_on(&mut inspector, sources);
+    (done, inspector)
+}
+
+fn run_on(inspector: &mut Inspector, sources: Sources) -> Result<u8, Failure> {
     let (to, inputs) = channel();
     let first = sources.first;
     // Before any thread is started, so that none of them is ended by these.
@@ -59,9 +68,9 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
     };
     let mut screen = Screen { asked, to, inputs, reader, quit: false };
     let effects = inspector.start_at(first.map(|id| tap_inspector::SessionKey(id.0)));
-    let done = screen
-        .carry_out(effects, &mut inspector, &mut terminal)
-        .and_then(|()| screen.run(&mut inspector, &mut terminal));
+    let done = screen.carry_out(effects, inspector, &mut terminal).and_then(|()| screen.run(inspector, &mut terminal));
+    // What is typed from here on is for whoever has the terminal next.
+    screen.reader.pause();
     give_back();
     match stopped.load(Ordering::Relaxed) {
         0 => done.map(|()| 0),
@@ -72,7 +81,11 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
 
 fn take() -> std::io::Result<()> {
     enable_raw_mode()?;
-    execute!(std::io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide)
+    execute!(std::io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+    if HAS_MOUSE.load(Ordering::Relaxed) {
+        execute!(std::io::stdout(), EnableMouseCapture)?;
+    }
+    Ok(())
 }
 
 fn give_back() {
