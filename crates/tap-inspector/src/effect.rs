@@ -8,7 +8,7 @@ use tap_session::At;
 use crate::compare::Compared;
 use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::search::Hits;
-use crate::sessions::SessionAbout;
+use crate::sessions::SessionOverview;
 use crate::stats::StatsAnswer;
 use crate::tools::ToolsAnswer;
 
@@ -57,7 +57,7 @@ pub enum Query {
     /// Which sessions there are.
     Sessions,
     /// What is beside the list of sessions: the last problem of one, its slowest tools, its last calls.
-    About(SessionKey),
+    Overview(SessionKey),
     /// How many rules these sessions broke, one after the other, when there is nothing else to do.
     Judge(Vec<SessionKey>),
     /// Give a session a label, or take it away.
@@ -145,7 +145,7 @@ pub enum Answer {
     /// The sessions, live ones first; `true` when their figures are up to date.
     Sessions(Vec<SessionLine>, bool),
     /// What is beside the list of sessions.
-    About(Box<SessionAbout>),
+    Overview(Box<SessionOverview>),
     /// How many rules a session broke, errors, warnings and notes, if that is known now; and whether it was the last one.
     Judged(SessionKey, Option<[u64; 3]>, bool),
     /// Marks of a session, all of them; what was changed, if anything was, in words.

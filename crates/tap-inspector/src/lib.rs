@@ -50,7 +50,7 @@ pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use search::Hits;
-pub use sessions::{SessionAbout, Sort};
+pub use sessions::{SessionOverview, Sort};
 pub use settings::{HISTORY, Keys, Remembered};
 pub use stats::StatsAnswer;
 pub use theme::Theme;

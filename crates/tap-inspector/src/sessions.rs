@@ -62,7 +62,7 @@ impl Sort {
 
 /// What a session is about, for the panel beside the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionAbout {
+pub struct SessionOverview {
     /// Which one.
     pub key: SessionKey,
     /// The newest call that failed, or line that is no message.
@@ -98,9 +98,9 @@ pub(crate) struct Sessions {
     judging: Option<Ticket>,
     /// Those that were asked about.
     judged: BTreeSet<SessionKey>,
-    pub(crate) about: Option<SessionAbout>,
+    pub(crate) overview: Option<SessionOverview>,
     /// What it was asked about last: the session, and how many messages it had.
-    about_asked: Option<(SessionKey, u64, Option<Ticket>)>,
+    overview_asked: Option<(SessionKey, u64, Option<Ticket>)>,
     /// A change that is not done yet.
     pub(crate) changing: Option<Ticket>,
 }
@@ -198,7 +198,7 @@ impl Sessions {
         self.ticket = self.ticket.filter(|asked| *asked != ticket);
         self.judging = self.judging.filter(|asked| *asked != ticket);
         self.changing = self.changing.filter(|asked| *asked != ticket);
-        if let Some((.., asked)) = &mut self.about_asked {
+        if let Some((.., asked)) = &mut self.overview_asked {
             *asked = asked.filter(|asked| *asked != ticket);
         }
     }
@@ -212,12 +212,12 @@ impl Sessions {
         }
     }
 
-    pub(crate) fn take_about(&mut self, ticket: Ticket, about: SessionAbout) {
-        if let Some((.., asked)) = &mut self.about_asked
+    pub(crate) fn take_overview(&mut self, ticket: Ticket, about: SessionOverview) {
+        if let Some((.., asked)) = &mut self.overview_asked
             && *asked == Some(ticket)
         {
             *asked = None;
-            self.about = Some(about);
+            self.overview = Some(about);
         }
     }
 }
@@ -247,15 +247,15 @@ impl Inspector {
             }
         }
         let chosen = self.sessions.chosen().map(|line| (line.key, line.n_messages));
-        let asked = self.sessions.about_asked.map(|(key, n, _)| (key, n));
+        let asked = self.sessions.overview_asked.map(|(key, n, _)| (key, n));
         if self.size.0 >= crate::view::PANEL_FROM
             && let Some((key, n_messages)) = chosen
             && asked != chosen
         {
             let ticket = self.ticket();
-            let old = self.sessions.about_asked.replace((key, n_messages, Some(ticket)));
+            let old = self.sessions.overview_asked.replace((key, n_messages, Some(ticket)));
             effects.extend(old.and_then(|(.., ticket)| ticket).map(Effect::Cancel));
-            effects.push(Effect::Ask(ticket, Query::About(key)));
+            effects.push(Effect::Ask(ticket, Query::Overview(key)));
         }
     }
 }

@@ -219,7 +219,7 @@ impl World {
                 let seq = ns % (last + 2);
                 Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
             }
-            Query::About(key) => Answer::About(Box::new(SessionAbout {
+            Query::Overview(key) => Answer::Overview(Box::new(SessionOverview {
                 key: *key,
                 last_problem: Some(row(7)),
                 slowest: vec![(EVIL.into(), 3, 1_000_000); 9],

@@ -125,7 +125,7 @@ impl Inspector {
                     self.view = self.last_view;
                 }
             }
-            Answer::About(about) => self.sessions.take_about(ticket, *about),
+            Answer::Overview(about) => self.sessions.take_overview(ticket, *about),
             Answer::Judged(key, n_findings, is_last) => self.sessions.take_judged(ticket, key, n_findings, is_last),
             Answer::Changed(what) => {
                 self.sessions.changing = self.sessions.changing.filter(|asked| *asked != ticket);

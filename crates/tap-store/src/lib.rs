@@ -7,6 +7,7 @@
 //! Start reading at `migrations/0001_ground.sql` and `src/derived.sql` (the tables), then [`Recorder`] (how traffic gets
 //! in whatever happens) and [`Store`] (how it gets out).
 
+mod bookmarks;
 mod derive;
 mod error;
 mod exchanges;
@@ -14,7 +15,6 @@ mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
-mod marks;
 mod reader;
 mod recorder;
 mod schema;
@@ -25,8 +25,8 @@ mod text;
 mod traffic;
 mod writer;
 
+pub use bookmarks::{Bookmark, NAME_CHARS, NOTE_CHARS, Refused, is_name};
 pub use error::StoreError;
-pub use marks::{Mark, NAME_CHARS, NOTE_CHARS, Refused, is_name};
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;

@@ -122,7 +122,7 @@ pub struct Store {
     derivers: RefCell<HashMap<SessionId, Deriver>>,
     newest_segment: RefCell<Option<Fetched>>,
     /// Whether it has the tables of what people say: one that cannot be written may be too old for that.
-    has_marks: bool,
+    has_bookmarks: bool,
 }
 
 /// The segment that was fetched last: the next frame is usually in the same one.
@@ -176,11 +176,11 @@ impl Store {
 
     fn with(mut connection: Connection, path: &Path, writable: bool) -> Result<Self, StoreError> {
         prepare(&mut connection, path, writable)?;
-        let has_marks = "SELECT count(*) = 3 FROM main.sqlite_schema WHERE name IN ('label', 'mark', 'deleted')";
-        let has_marks = connection.query_row(has_marks, [], |row| row.get(0));
-        let has_marks = has_marks.map_err(|source| StoreError::sqlite(path, source))?;
+        let has_bookmarks = "SELECT count(*) = 3 FROM main.sqlite_schema WHERE name IN ('label', 'mark', 'deleted')";
+        let has_bookmarks = connection.query_row(has_bookmarks, [], |row| row.get(0));
+        let has_bookmarks = has_bookmarks.map_err(|source| StoreError::sqlite(path, source))?;
         Ok(Self {
-            has_marks,
+            has_bookmarks,
             path: path.into(),
             connection: RefCell::new(connection),
             writable: Cell::new(writable),
@@ -196,8 +196,8 @@ impl Store {
         &self.path
     }
 
-    pub(crate) fn has_marks(&self) -> bool {
-        self.has_marks
+    pub(crate) fn has_bookmarks(&self) -> bool {
+        self.has_bookmarks
     }
 
     /// Forgets what is kept of a session that is no more.
@@ -219,7 +219,7 @@ impl Store {
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Session>> {
-            let (label, is_there) = if self.has_marks {
+            let (label, is_there) = if self.has_bookmarks {
                 (
                     "(SELECT label FROM label WHERE label.session = session.id)",
                     "session.id NOT IN (SELECT session FROM deleted)",

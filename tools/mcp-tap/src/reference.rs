@@ -373,7 +373,7 @@ pub(crate) fn must_not_be_read<'a>(
 
 /// The message that has a bookmark of this name.
 fn bookmarked(store: &Store, session: &Session, reference: &str, name: &str) -> Result<At, Failure> {
-    let marks = store.marks(session.id)?;
+    let marks = store.bookmarks(session.id)?;
     let at = marks.iter().find(|mark| mark.name.as_deref() == Some(name)).map(|mark| mark.at);
     at.ok_or_else(|| {
         let failure = Failure::new(format!("{reference} has no bookmark @{name}"));

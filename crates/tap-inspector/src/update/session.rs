@@ -234,7 +234,7 @@ impl Inspector {
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
-            | Answer::About(_)
+            | Answer::Overview(_)
             | Answer::Marks(..)
             | Answer::Judged(..)
             | Answer::Changed(_)

@@ -219,7 +219,7 @@ impl Inspector {
             &format!(" {}  {messages}  {}", line.transport, size(line.n_bytes)),
             self.theme.dim,
         )));
-        match self.sessions.about.as_ref().filter(|about| about.key == line.key) {
+        match self.sessions.overview.as_ref().filter(|about| about.key == line.key) {
             None => {
                 lines.push(self.rule(width));
                 lines.push(Line::from(span(" looking …", self.theme.dim)));

@@ -137,15 +137,15 @@ fn a_database_of_version_3_is_read() {
     assert_eq!(told(&store).trim(), V1_TOLD.trim());
     let session = &store.sessions().unwrap()[0];
     assert_eq!(session.label.as_deref(), Some("before-fix"));
-    assert_eq!(store.marks(session.id).unwrap(), v3_marks());
+    assert_eq!(store.bookmarks(session.id).unwrap(), v3_marks());
     // Its number is remembered.
     let next = store.put_in(&start("next", None), std::iter::empty(), || None).unwrap();
     assert_eq!((session.id.0, next.0), (1, 3));
 }
 
-fn v3_marks() -> Vec<crate::Mark> {
+fn v3_marks() -> Vec<crate::Bookmark> {
     let at = |seq, member| tap_session::At { seq, member };
-    let mark = |at, name: Option<&str>, note: Option<&str>| crate::Mark {
+    let mark = |at, name: Option<&str>, note: Option<&str>| crate::Bookmark {
         at,
         name: name.map(Into::into),
         note: note.map(Into::into),
@@ -168,7 +168,7 @@ fn the_database_of_version_3_is_made_on_demand() {
     let id = store.sessions().unwrap()[0].id;
     store.set_label(id, Some("before-fix")).unwrap().unwrap();
     for mark in v3_marks() {
-        store.set_mark(id, &mark).unwrap().unwrap();
+        store.set_bookmark(id, &mark).unwrap().unwrap();
     }
     let other = store.put_in(&start("other", None), segments(V1_SCRIPT).into_iter().map(Ok), || None).unwrap();
     store.delete(other).unwrap().unwrap();

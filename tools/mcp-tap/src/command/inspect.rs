@@ -3,12 +3,12 @@
 //! The inspector itself is `tap-inspector`; here are the terminal (`terminal.rs`), and the threads that answer its questions
 //! (`asked.rs`, and `lists.rs`, `depth.rs`, `figures.rs` by kind of question).
 
-mod about;
 mod asked;
 mod depth;
 mod figures;
 mod lists;
 mod message;
+mod overview;
 mod remembered;
 mod rows;
 mod terminal;

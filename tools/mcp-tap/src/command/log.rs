@@ -13,7 +13,7 @@ use tap_exchange::Exchange;
 use tap_filter::Filter;
 use tap_frame::Direction;
 use tap_session::{At, MessageRow, RowKind, Status};
-use tap_store::{ListKind, Listed, Mark, Part as StorePart};
+use tap_store::{Bookmark, ListKind, Listed, Part as StorePart};
 
 use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, rfc3339, when};
@@ -95,7 +95,7 @@ pub(crate) struct Printer<'a> {
     /// The exchange that was asked for last: that of the next row is often the same.
     exchange: Option<Rc<Exchange>>,
     /// What a person marked.
-    marks: Vec<Mark>,
+    marks: Vec<Bookmark>,
     /// Whether a request without an answer may still get one.
     live: bool,
     /// Only rows that fit are printed; with it, which rules were broken, if it asks.
@@ -106,7 +106,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference.clone();
         let live = found.session.live;
-        let marks = found.store.marks(found.session.id)?;
+        let marks = found.store.bookmarks(found.session.id)?;
         let mut this = Self {
             found,
             kind,

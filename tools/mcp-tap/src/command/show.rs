@@ -126,7 +126,7 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
 
 /// What a person said about a message.
 fn marked(out: &mut Output, found: &Found, at: At) -> Result<(), Failure> {
-    for mark in found.store.marks(found.session.id)?.iter().filter(|mark| mark.at == at) {
+    for mark in found.store.bookmarks(found.session.id)?.iter().filter(|mark| mark.at == at) {
         let name = mark.name.as_ref().map(|name| format!(" @{name}")).unwrap_or_default();
         let note = mark.note.as_ref().map(|note| format!("  {note}")).unwrap_or_default();
         writeln!(out, "{}", out.styled(Style::Bold, &shown(&format!("*{name}{note}"), false)))?;

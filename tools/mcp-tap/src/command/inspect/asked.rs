@@ -242,7 +242,7 @@ impl Asked {
             | Query::Message(..)
             | Query::At(..) => &self.quick,
             // Each may take a moment.
-            Query::About(_) | Query::Delete(_) => &self.search,
+            Query::Overview(_) | Query::Delete(_) => &self.search,
             Query::Label(..) | Query::Marks(_) | Query::Mark(..) => &self.quick,
             Query::State(..) | Query::Findings(_) | Query::Judge(_) => &self.deep,
             Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => &self.whole,

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tap_inspector::{Answer, EndKind, MarkLine, Moment, Query, Row, SessionKey, SessionLine, Ticket};
 use tap_session::{At, MessageRow};
-use tap_store::{EndReason, ListKind, Mark, Part, Refused, Session, SessionId, Store, StoreError};
+use tap_store::{Bookmark, EndReason, ListKind, Part, Refused, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
-use super::{about, message, rows};
+use super::{message, overview, rows};
 use crate::command::ls::{end_of, lasted_ns};
 use crate::following::last_seq;
 use crate::reference::shortest;
@@ -90,9 +90,9 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
-            Query::About(key) => about::about(self, key).map(|about| {
+            Query::Overview(key) => overview::overview(self, key).map(|about| {
                 if let Some(about) = about {
-                    answers.give(ticket, Answer::About(Box::new(about)));
+                    answers.give(ticket, Answer::Overview(Box::new(about)));
                 }
             }),
             Query::Label(key, label) => {
@@ -140,8 +140,8 @@ impl<'a> Lists<'a> {
     }
 
     fn marks(&self, ticket: Ticket, key: SessionKey, told: String) -> Result<(), StoreError> {
-        let marks = self.store().marks(SessionId(key.0))?;
-        let lines = marks.into_iter().map(|Mark { at, name, note }| MarkLine { at, name, note });
+        let marks = self.store().bookmarks(SessionId(key.0))?;
+        let lines = marks.into_iter().map(|Bookmark { at, name, note }| MarkLine { at, name, note });
         self.answers.give(ticket, Answer::Marks(lines.collect(), told));
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<'a> Lists<'a> {
         let (store, id, how_long) = (self.store(), SessionId(key.0), self.opened.for_how_long());
         let told = match mark {
             None => {
-                store.remove_mark(id, at)?;
+                store.remove_bookmark(id, at)?;
                 "no mark any more".into()
             }
             Some(MarkLine { name, note, .. }) => {
@@ -159,7 +159,7 @@ impl<'a> Lists<'a> {
                     Some(name) => format!("it is @{name} now{how_long}"),
                     None => format!("marked{how_long}"),
                 };
-                if let Err(why) = store.set_mark(id, &Mark { at, name, note })? {
+                if let Err(why) = store.set_bookmark(id, &Bookmark { at, name, note })? {
                     self.answers.fail(Some(ticket), why.to_string());
                     return Ok(());
                 }

@@ -1,7 +1,7 @@
 //! Marks, bookmarks and notes: kept in the database, found again, and refused where they cannot be.
 
 use tap_session::At;
-use tap_store::{Mark, Store, import};
+use tap_store::{Bookmark, Store, import};
 
 use super::*;
 use crate::reference::new_uuid;
@@ -14,12 +14,12 @@ fn database() -> (tempfile::TempDir, Opened) {
     (folder, Opened { store, first_seq: 1, zone: TimeZone::UTC })
 }
 
-fn marks(opened: &Opened) -> Vec<Mark> {
-    opened.store.marks(opened.store.sessions().unwrap()[0].id).unwrap()
+fn marks(opened: &Opened) -> Vec<Bookmark> {
+    opened.store.bookmarks(opened.store.sessions().unwrap()[0].id).unwrap()
 }
 
-fn mark(seq: u64, name: Option<&str>, note: Option<&str>) -> Mark {
-    Mark { at: At { seq, member: 0 }, name: name.map(Into::into), note: note.map(Into::into) }
+fn mark(seq: u64, name: Option<&str>, note: Option<&str>) -> Bookmark {
+    Bookmark { at: At { seq, member: 0 }, name: name.map(Into::into), note: note.map(Into::into) }
 }
 
 #[test]

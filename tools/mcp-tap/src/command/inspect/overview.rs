@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tap_inspector::{Row, SessionAbout, SessionKey};
+use tap_inspector::{Row, SessionKey, SessionOverview};
 use tap_session::{RowKind, Status};
 use tap_store::{ListKind, Listed, Part, Session, StoreError};
 
@@ -16,7 +16,7 @@ const CALLS: u64 = 5_000;
 const TOLD: usize = 10;
 
 /// What it is about; `None` when it is there no more.
-pub(super) fn about(lists: &mut Lists<'_>, key: SessionKey) -> Result<Option<SessionAbout>, StoreError> {
+pub(super) fn overview(lists: &mut Lists<'_>, key: SessionKey) -> Result<Option<SessionOverview>, StoreError> {
     let Some(session) = lists.session(key)? else {
         return Ok(None);
     };
@@ -29,7 +29,7 @@ pub(super) fn about(lists: &mut Lists<'_>, key: SessionKey) -> Result<Option<Ses
         |session: &Session, listed: &Listed| -> Result<Row, StoreError> { message::row(lists.opened, session, listed) };
     let last_problem = rows.iter().rev().find(is_problem).map(|listed| row(&session, listed)).transpose()?;
     let calls = rows.iter().rev().filter(|listed| listed.row.kind == RowKind::Request).take(TOLD);
-    Ok(Some(SessionAbout {
+    Ok(Some(SessionOverview {
         key,
         last_problem,
         slowest: slowest(&rows),

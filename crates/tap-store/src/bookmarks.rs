@@ -19,7 +19,7 @@ const DELETED_AT_ONCE: i64 = 5_000;
 
 /// A mark on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct Bookmark {
     /// The message.
     pub at: At,
     /// What it is called on the command line, behind an `@`: no other mark of the session has that name.
@@ -89,17 +89,17 @@ impl Store {
     /// # Errors
     ///
     /// When the database cannot be read.
-    pub fn marks(&self, session: SessionId) -> Result<Vec<Mark>, StoreError> {
-        if !self.has_marks() {
+    pub fn bookmarks(&self, session: SessionId) -> Result<Vec<Bookmark>, StoreError> {
+        if !self.has_bookmarks() {
             return Ok(Vec::new());
         }
         let connection = self.connection.borrow();
-        let read = || -> rusqlite::Result<Vec<Mark>> {
+        let read = || -> rusqlite::Result<Vec<Bookmark>> {
             let mut select = connection
                 .prepare_cached("SELECT seq, member, name, note FROM mark WHERE session = ? ORDER BY seq, member")?;
             let found = select.query_map([session.0], |row| {
                 let at = At { seq: row.get(0).map(unsigned)?, member: row.get(1).map(unsigned)? };
-                Ok(Mark { at, name: row.get(2)?, note: row.get(3)? })
+                Ok(Bookmark { at, name: row.get(2)?, note: row.get(3)? })
             })?;
             found.collect()
         };
@@ -111,7 +111,7 @@ impl Store {
     /// # Errors
     ///
     /// When the database cannot be written. The inner one: why it is not done.
-    pub fn set_mark(&self, session: SessionId, mark: &Mark) -> Result<Result<(), Refused>, StoreError> {
+    pub fn set_bookmark(&self, session: SessionId, mark: &Bookmark) -> Result<Result<(), Refused>, StoreError> {
         if let Some(name) = mark.name.as_deref().filter(|name| !is_name(name)) {
             return Ok(Err(Refused::NotAName(name.into())));
         }
@@ -143,7 +143,7 @@ impl Store {
     /// # Errors
     ///
     /// When the database cannot be written.
-    pub fn remove_mark(&self, session: SessionId, at: At) -> Result<(), StoreError> {
+    pub fn remove_bookmark(&self, session: SessionId, at: At) -> Result<(), StoreError> {
         self.change(|connection| {
             let delete = "DELETE FROM mark WHERE session = ? AND seq = ? AND member = ?";
             connection.execute(delete, params![session.0, signed(at.seq), signed(at.member)])?;

@@ -15,8 +15,8 @@ fn at(seq: u64) -> At {
     At { seq, member: 0 }
 }
 
-fn mark(seq: u64, name: Option<&str>, note: Option<&str>) -> Mark {
-    Mark { at: at(seq), name: name.map(Into::into), note: note.map(Into::into) }
+fn mark(seq: u64, name: Option<&str>, note: Option<&str>) -> Bookmark {
+    Bookmark { at: at(seq), name: name.map(Into::into), note: note.map(Into::into) }
 }
 
 /// A database with so many sessions.
@@ -67,14 +67,17 @@ fn a_message_has_one_mark_and_a_name_is_of_one_message() {
         (mark(2, None, Some(&"x".repeat(2_001))), Err(Refused::TooLong)),
         (mark(2, Some("b"), None), Ok(())),
     ] {
-        assert_eq!(store.set_mark(id, &mark).unwrap(), expected, "{mark:?}");
+        assert_eq!(store.set_bookmark(id, &mark).unwrap(), expected, "{mark:?}");
     }
-    assert_eq!(store.marks(id).unwrap(), [mark(1, Some("a"), Some("a note\nof two lines")), mark(2, Some("b"), None)]);
-    assert_eq!(store.marks(ids[1]).unwrap(), []);
-    assert_eq!(store.set_mark(ids[1], &mark(1, Some("a"), None)).unwrap(), Ok(()), "of another session");
-    store.remove_mark(id, at(1)).unwrap();
-    store.remove_mark(id, at(1)).unwrap();
-    assert_eq!(store.marks(id).unwrap(), [mark(2, Some("b"), None)]);
+    assert_eq!(
+        store.bookmarks(id).unwrap(),
+        [mark(1, Some("a"), Some("a note\nof two lines")), mark(2, Some("b"), None)]
+    );
+    assert_eq!(store.bookmarks(ids[1]).unwrap(), []);
+    assert_eq!(store.set_bookmark(ids[1], &mark(1, Some("a"), None)).unwrap(), Ok(()), "of another session");
+    store.remove_bookmark(id, at(1)).unwrap();
+    store.remove_bookmark(id, at(1)).unwrap();
+    assert_eq!(store.bookmarks(id).unwrap(), [mark(2, Some("b"), None)]);
 }
 
 /// How many rows any table has of a session, but for the list of what was deleted.
@@ -95,7 +98,7 @@ fn a_session_is_deleted_with_all_that_it_owns_and_others_stay() {
     let (_folder, store, ids) = database(3);
     for id in &ids {
         store.set_label(*id, Some(&format!("l{}", id.0))).unwrap().unwrap();
-        store.set_mark(*id, &mark(1, Some("a"), None)).unwrap().unwrap();
+        store.set_bookmark(*id, &mark(1, Some("a"), None)).unwrap().unwrap();
         assert_eq!(rows_of(&store, *id), 7);
     }
     let others = |name: &str| told(&store).split("session ").filter(|told| !told.starts_with(name)).collect::<String>();
