@@ -106,6 +106,7 @@ fn line(key: i64, live: bool) -> SessionLine {
     SessionLine {
         key: SessionKey(key),
         reference: format!("{EVIL}.{key}"),
+        label: (key % 2 == 0).then(|| EVIL.into()),
         name: EVIL.into(),
         command: EVIL.into(),
         client: Some(EVIL.into()),
@@ -281,6 +282,25 @@ impl World {
                 let seq = ns % (last + 2);
                 Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
             }
+            Query::Summary(key) => Answer::Summary(Box::new(SessionSummary {
+                key: *key,
+                last_problem: Some(row(7)),
+                slowest: vec![(EVIL.into(), 3, 1_000_000); 9],
+                last_calls: (1..40).map(row).collect(),
+                of_last: complete.then_some(5_000),
+            })),
+            Query::Judge(keys) => {
+                Answer::Judged(keys.first().copied().unwrap_or(SessionKey(1)), Some([1, 2, 3]), complete)
+            }
+            Query::Marks(_) | Query::Mark(..) => {
+                let mark = |seq| MarkLine {
+                    at: At { seq, member: 0 },
+                    name: (seq % 2 == 0).then(|| EVIL.into()),
+                    note: (seq % 3 == 0).then(|| EVIL.into()),
+                };
+                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), EVIL.into())
+            }
+            Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Watch(_) => return None,
         })
     }
@@ -295,7 +315,7 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
         let raw = cell.symbol().chars().find(|c| tap_text::is_hidden(*c));
         assert_eq!(raw, None, "{:?} reached the screen", cell.symbol());
     }
-    let n_shown = inspector.sessions.shown().len();
+    let n_shown = inspector.sessions.n_shown();
     assert!(inspector.sessions.cursor < n_shown.max(1), "sessions");
     let search = &inspector.search;
     assert!(search.cursor < search.lines.len().max(1), "hits");

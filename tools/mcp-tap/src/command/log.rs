@@ -12,12 +12,13 @@ use std::time::Duration;
 use tap_exchange::Exchange;
 use tap_filter::Filter;
 use tap_session::{At, MessageRow, RowKind};
-use tap_store::{ListKind, Listed, Part as StorePart};
+use tap_store::{Bookmark, ListKind, Listed, Part as StorePart};
 
 use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, when};
 use crate::failure::{Failure, NO};
 use crate::filtering::{self, Sieve, Sifted, fits};
+use crate::marks::sign;
 use crate::output::{Output, Style};
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, Reference};
@@ -100,6 +101,8 @@ pub(crate) struct Printer<'a> {
     inside_width: usize,
     /// The exchange that was asked for last: that of the next row is often the same.
     exchange: Option<Rc<Exchange>>,
+    /// What a person marked.
+    marks: Vec<Bookmark>,
     /// Whether a request without an answer may still get one.
     live: bool,
     /// Only rows that fit are printed; with it, which rules were broken, if it asks.
@@ -110,7 +113,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference.clone();
         let live = found.session.live;
-        let (what_width, inside_width, exchange) = (0, 0, None);
+        let marks = found.store.bookmarks(found.session.id)?;
         let mut this = Self {
             found,
             kind,
@@ -118,9 +121,10 @@ impl<'a> Printer<'a> {
             reference,
             out,
             n_printed: 0,
-            what_width,
-            inside_width,
-            exchange,
+            what_width: 0,
+            inside_width: 0,
+            exchange: None,
+            marks,
             live,
             sieve: None,
         };
@@ -431,7 +435,7 @@ impl<'a> Printer<'a> {
             self.out.styled(Style::Dim, &inside),
             self.out.styled(Style::Dim, &when(row.wall_ns, "%H:%M:%S%.3f")),
             if row.kind == RowKind::Stderr { "!!" } else { row.stream.direction().arrow() },
-            column(&what, self.what_width),
+            column(&format!("{}{what}", sign(&self.marks, row)), self.what_width),
             self.out.styled(style, &column(&status, 16)),
             latency,
             size(bytes),
