@@ -118,7 +118,6 @@ impl<'a> Lists<'a> {
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
-            | Query::About(..)
             | Query::Links(..)
             | Query::Overview(_)
             | Query::Compare(..)
