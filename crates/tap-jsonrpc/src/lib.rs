@@ -33,6 +33,6 @@ pub use node::{Key, Node, NodeKind};
 pub use notes::Notes;
 pub use scan::{Scanner, scan};
 pub use sse::{SSE_EVENT_LIMIT_BYTES, SseEvent, SseSplitter};
-pub use text::decode_string;
+pub use text::{decode_string, resolve_escapes};
 pub use value::{Captures, TOKEN_LIMIT_BYTES, Token, Value};
 pub use watch::Path;

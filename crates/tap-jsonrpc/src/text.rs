@@ -85,7 +85,8 @@ fn unicode_escape(after_letter: &[u8]) -> (char, usize) {
 
 /// A string token with each character that an escape stands for in its place, so that texts that are the same have the
 /// same bytes. Escaped stay the quote, the backslash, and a surrogate without its partner, which is no character.
-pub(crate) fn resolve_escapes(token: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn resolve_escapes(token: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(token.len());
     let mut rest = token;
     while let Some(at) = memchr(b'\\', rest) {
@@ -95,7 +96,9 @@ pub(crate) fn resolve_escapes(token: &[u8]) -> Vec<u8> {
         let (escaped, after) = from_backslash.split_at(1 + length);
         match character {
             '"' | '\\' => bytes.extend_from_slice(&[b'\\', character as u8]),
-            REPLACEMENT => bytes.extend_from_slice(&escaped.to_ascii_lowercase()),
+            REPLACEMENT if !escaped.eq_ignore_ascii_case(br"\ufffd") => {
+                bytes.extend_from_slice(&escaped.to_ascii_lowercase())
+            }
             _ => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
         }
         rest = after;
