@@ -44,6 +44,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-compare", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-inspector", MayKnow::Only(&["tap-filter", "tap-frame", "tap-jsonrpc", "tap-session", "tap-text"])),
     ("tap-text", MayKnow::Only(&[])),
+    ("tap-replay", MayKnow::Only(&["tap-compare", "tap-frame", "tap-jsonrpc", "tap-protocol"])),
     ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
     ("mcp-tap", MayKnow::All),
@@ -68,6 +69,7 @@ const SANS_IO: &[&str] = &[
     "tap-bridge",
     "tap-filter",
     "tap-compare",
+    "tap-replay",
     "tap-control",
     "tap-inspector",
 ];
