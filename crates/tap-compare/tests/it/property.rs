@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use tap_compare::{
-    Candidate, Change, Dials, ListKind, Markers, MatchKey, Options, PathPattern, Rules, Side, Step, compare, drift,
-    nearest,
+    Change, Dials, ListKind, Markers, MatchKey, Options, PathPattern, Rules, Side, compare, drift, nearest, Candidate, Step,
 };
 use tap_jsonrpc::Node;
 
@@ -27,8 +26,7 @@ fn json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::vec(("[a-c]|id|name|_meta|text", inner), 0..5)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
+            prop::collection::vec(("[a-c]|id|name|_meta|text", inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }
