@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod diff;
 mod proxy;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
@@ -101,6 +103,11 @@ pub(crate) enum Command {
     Check(Check),
     /// Tell what a rule means, with an example of wrong and of right
     Explain(Explain),
+    /// Compare two sessions call by call, and what their servers offer
+    ///
+    /// Calls find each other by what is asked, not by number; answers are compared as JSON. Changes of tools, prompts and
+    /// resources say whom they break. Exit code 1 with --exit-code: something differs.
+    Diff(Box<Diff>),
     /// Count calls: how many, how slow, how large, how many failed
     ///
     /// A tool that says `isError` and a protocol that says an error are counted apart. A call that takes several rounds

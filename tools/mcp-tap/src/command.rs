@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod forward;
 pub(crate) mod inspect;

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Log(log) => command::log::log(&global, &log),
         Command::Show(show) => command::show::show(&global, &show),
         Command::Check(check) => command::check::check(&global, &check),
+        Command::Diff(diff) => command::diff::diff(&global, &diff),
         Command::Explain(explain) => command::explain::explain(&global, &explain),
         Command::Stats(stats) => command::stats::stats(&global, &stats),
         Command::State(state) => command::state::state(&global, &state),

@@ -6,7 +6,8 @@ use tap_compare::{Bound, Depth, Dials, Markers, Options, Rules, Side, compare, c
 fn told_with(a: &[u8], b: &[u8], dials: &Dials, hide_looks: bool, side: Side) -> String {
     let options = Options { hide_looks, ..Options::new(dials, side) };
     let found = compare(a, b, &options, &mut Markers::new());
-    let text = |json: &Option<Box<[u8]>>| json.as_ref().map_or(String::new(), |json| String::from_utf8_lossy(json).into());
+    let text =
+        |json: &Option<Box<[u8]>>| json.as_ref().map_or(String::new(), |json| String::from_utf8_lossy(json).into());
     let mut lines: Vec<String> = Vec::new();
     for difference in &found.differences {
         let path = difference.path.dotted(side);
@@ -65,9 +66,17 @@ fn values_are_the_same_by_what_they_mean() {
 
 #[test]
 fn values_that_differ_are_told() {
-    check("9007199254740992", "9007199254740993", "~ resp.result 9007199254740992 9007199254740993".replace("resp.result", "result").as_str());
+    check(
+        "9007199254740992",
+        "9007199254740993",
+        "~ resp.result 9007199254740992 9007199254740993".replace("resp.result", "result").as_str(),
+    );
     check("0.1", "0.10000000000000001", "~ result 0.1 0.10000000000000001");
-    check("1e1000000000000000000000", "1e1000000000000000000001", "~ result 1e1000000000000000000000 1e1000000000000000000001");
+    check(
+        "1e1000000000000000000000",
+        "1e1000000000000000000001",
+        "~ result 1e1000000000000000000000 1e1000000000000000000001",
+    );
     check("true", "false", "~ result true false");
     check("null", "0", "! result null 0");
     check("1", r#""1""#, r#"! result 1 "1""#);
@@ -113,7 +122,8 @@ fn elements_of_arrays_find_each_other() {
 
 #[test]
 fn json_inside_of_text_is_compared_as_json() {
-    let text = |json: &str| format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, serde_json::to_string(json).unwrap());
+    let text =
+        |json: &str| format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, serde_json::to_string(json).unwrap());
     check(&text(r#"{"a":1,"b":[1,2]}"#), &text(r#"{"b":[1,3],"a":1.0}"#), "~ result.content[0].text.b[1] 2 3");
     check(&text("[1]"), &text("[ 1 ]"), "= result.content[0].text JSON spelled differently");
     check(&text("{a}"), &text("{b}"), "~ result.content[0].text \"{a}\" \"{b}\"");
@@ -151,8 +161,12 @@ fn rules_hide_and_count() {
     check_with(r#"{"loose":["case","space"]}"#, r#"" Ab  c""#, r#""aB c ""#, "= result loose");
     check_with(r#"{"loose":["space"]}"#, r#""a b""#, r#""A b""#, r#"~ result "a b" "A b""#);
     check_with(r#"{"loose":["case"]}"#, r#""\ud800""#, r#""\ud801""#, r#"~ result "\ud800" "\ud801""#);
-    check_with(r#"{"compare":"shape"}"#, r#"{"a":[1,2],"b":"x"}"#, r#"{"a":[3],"b":"y"}"#,
-        "= result.a[0] same shape\n= result.a[1] same shape\n= result.b same shape");
+    check_with(
+        r#"{"compare":"shape"}"#,
+        r#"{"a":[1,2],"b":"x"}"#,
+        r#"{"a":[3],"b":"y"}"#,
+        "= result.a[0] same shape\n= result.a[1] same shape\n= result.b same shape",
+    );
     check_with(r#"{"compare":"shape"}"#, r#"{"a":[1]}"#, r#"{"a":["1"],"c":1}"#, "! result.a[0] 1 \"1\"\n+ result.c 1");
     check_with(r#"{"compare":"status"}"#, r#"{"a":1}"#, r#"{"a":2}"#, "");
     check_with(r#"{"compare":"status"}"#, r#"{"a":1}"#, r#"{"isError":true}"#, r#"~ resp "ok" "isError""#);
@@ -247,8 +261,14 @@ fn what_changes_on_every_run_is_hidden_where_that_is_asked_for() {
 fn what_belongs_to_the_envelope_is_left_out() {
     let dials = Dials::default();
     let told = |a: &str, b: &str, side| told_with(a.as_bytes(), b.as_bytes(), &dials, false, side);
-    assert_eq!(told(r#"{"jsonrpc":"2.0","id":1,"result":{"id":1}}"#, r#"{"id":"x","result":{"id":2}}"#, Side::Response), "~ result.id 1 2");
-    let (a, b) = (r#"{"id":1,"method":"m","params":{"_meta":{"progressToken":1},"a":{"_meta":1}}}"#, r#"{"id":2,"method":"m","params":{"a":{"_meta":2}}}"#);
+    assert_eq!(
+        told(r#"{"jsonrpc":"2.0","id":1,"result":{"id":1}}"#, r#"{"id":"x","result":{"id":2}}"#, Side::Response),
+        "~ result.id 1 2"
+    );
+    let (a, b) = (
+        r#"{"id":1,"method":"m","params":{"_meta":{"progressToken":1},"a":{"_meta":1}}}"#,
+        r#"{"id":2,"method":"m","params":{"a":{"_meta":2}}}"#,
+    );
     assert_eq!(told(a, b, Side::Request), "~ req.params.a._meta 1 2");
     assert_eq!(told(r#"{"error":{"code":-1}}"#, r#"{"error":{"code":-2}}"#, Side::Response), "~ resp.error.code -1 -2");
 }
@@ -261,7 +281,10 @@ fn bounds_are_kept_and_told() {
     let deep = found(&nested(100_000, "1"), &nested(100_000, "2"));
     assert_eq!((deep.n_differences, deep.bounds.contains(&Bound::Depth)), (1, true));
     // Too many differences are counted, not listed.
-    let many = |value: u32| format!("[{}]", (0..5_000).map(|n| format!("{{\"n\":{n},\"v\":{value}}}")).collect::<Vec<_>>().join(",")).into_bytes();
+    let many = |value: u32| {
+        format!("[{}]", (0..5_000).map(|n| format!("{{\"n\":{n},\"v\":{value}}}")).collect::<Vec<_>>().join(","))
+            .into_bytes()
+    };
     let listed = found(&many(1), &many(2));
     assert_eq!((listed.n_differences, listed.differences.len()), (5_000, 1_000));
     assert!(listed.bounds.contains(&Bound::Array));
@@ -285,7 +308,10 @@ fn a_large_message_costs_a_bounded_number_of_passes() {
         text.into_bytes()
     };
     let pairs = [
-        (list(&|n| format!(r#"{{"id":{n},"v":"{:0>64}"}}"#, n)), list(&|n| format!(r#"{{"id":{n},"v":"{:0>64}"}}"#, n + 1))),
+        (
+            list(&|n| format!(r#"{{"id":{n},"v":"{:0>64}"}}"#, n)),
+            list(&|n| format!(r#"{{"id":{n},"v":"{:0>64}"}}"#, n + 1)),
+        ),
         (list(&|n| n.to_string()), list(&|n| (n * 7).to_string())),
         (list(&|n| format!("[[[[{n}]]]]")), list(&|n| format!("[[[[{n}.5]]]]"))),
         (

@@ -12,7 +12,8 @@ fn told<'a>(kind: ListKind, a: &[&'a str], b: &[&'a str]) -> Vec<String> {
             ItemState::Removed => '-',
             ItemState::Changed => '~',
         };
-        let changes: Vec<String> = item.changes.iter().map(|change| format!("{} {}", change.words, change.class.name())).collect();
+        let changes: Vec<String> =
+            item.changes.iter().map(|change| format!("{} {}", change.words, change.class.name())).collect();
         format!("{sign} {} {}: {}", item.name, item.class.name(), changes.join("; "))
     });
     items.collect()
@@ -38,14 +39,21 @@ fn tools_come_and_go_and_change() {
         &[r#"{"name":"a","description":"x"}"#, r#"{"name":"b"}"#, r#"{"name":"c"}"#],
         &[r#"{"name":"c"}"#, r#"{"name":"d"}"#, r#"{"name":"a","description":"y","title":"A"}"#],
     );
-    assert_eq!(found, ["~ a PROMPT: description changed PROMPT; title added PROMPT", "- b BREAKING: ", "+ d COMPATIBLE: "]);
+    assert_eq!(
+        found,
+        ["~ a PROMPT: description changed PROMPT; title added PROMPT", "- b BREAKING: ", "+ d COMPATIBLE: "]
+    );
 }
 
 #[test]
 fn arguments_are_narrowed_or_widened() {
     let object = |properties: &str, more: &str| format!(r#"{{"type":"object","properties":{{{properties}}}{more}}}"#);
     for (a, b, expected) in [
-        (object(r#""a":{}"#, ""), object(r#""a":{},"b":{}"#, r#","required":["b"]"#), "required +b BREAKING; property +b COMPATIBLE"),
+        (
+            object(r#""a":{}"#, ""),
+            object(r#""a":{},"b":{}"#, r#","required":["b"]"#),
+            "required +b BREAKING; property +b COMPATIBLE",
+        ),
         (object(r#""a":{}"#, ""), object(r#""a":{},"b":{}"#, ""), "property +b COMPATIBLE"),
         (object(r#""a":{}"#, r#","required":["a"]"#), object(r#""a":{}"#, ""), "required -a COMPATIBLE"),
         (object(r#""a":{}"#, ""), object("", ""), "property -a COMPATIBLE"),
@@ -56,10 +64,26 @@ fn arguments_are_narrowed_or_widened() {
         ),
         (object("", ""), object("", r#","additionalProperties":false"#), "no additional properties now BREAKING"),
         (object("", r#","additionalProperties":false"#), object("", ""), "any additional properties now COMPATIBLE"),
-        (object(r#""a":{"type":"string"}"#, ""), object(r#""a":{"type":"integer"}"#, ""), "type string → integer BREAKING"),
-        (object(r#""a":{"type":"integer"}"#, ""), object(r#""a":{"type":"number"}"#, ""), "type integer → number COMPATIBLE"),
-        (object(r#""a":{"type":"number"}"#, ""), object(r#""a":{"type":"integer"}"#, ""), "type number → integer BREAKING"),
-        (object(r#""a":{"type":"string"}"#, ""), object(r#""a":{"type":["string","null"]}"#, ""), "type string → null|string COMPATIBLE"),
+        (
+            object(r#""a":{"type":"string"}"#, ""),
+            object(r#""a":{"type":"integer"}"#, ""),
+            "type string → integer BREAKING",
+        ),
+        (
+            object(r#""a":{"type":"integer"}"#, ""),
+            object(r#""a":{"type":"number"}"#, ""),
+            "type integer → number COMPATIBLE",
+        ),
+        (
+            object(r#""a":{"type":"number"}"#, ""),
+            object(r#""a":{"type":"integer"}"#, ""),
+            "type number → integer BREAKING",
+        ),
+        (
+            object(r#""a":{"type":"string"}"#, ""),
+            object(r#""a":{"type":["string","null"]}"#, ""),
+            "type string → null|string COMPATIBLE",
+        ),
         (
             object(r#""a":{"anyOf":[{"type":"string"},{"type":"null"}]}"#, ""),
             object(r#""a":{"type":"string"}"#, ""),
@@ -72,8 +96,16 @@ fn arguments_are_narrowed_or_widened() {
         (object(r#""a":{"maximum":10}"#, ""), object(r#""a":{"maximum":50}"#, ""), "maximum 10 → 50 COMPATIBLE"),
         (object(r#""a":{}"#, ""), object(r#""a":{"minLength":1}"#, ""), "minLength none → 1 BREAKING"),
         (object(r#""a":{"pattern":"x"}"#, ""), object(r#""a":{}"#, ""), "pattern \"x\" → none COMPATIBLE"),
-        (object(r#""a":{"description":"x"}"#, ""), object(r#""a":{"description":"y"}"#, ""), "description changed PROMPT"),
-        (object(r#""a":{"items":{"type":"string"}}"#, ""), object(r#""a":{"items":{"type":"number"}}"#, ""), "type string → number BREAKING"),
+        (
+            object(r#""a":{"description":"x"}"#, ""),
+            object(r#""a":{"description":"y"}"#, ""),
+            "description changed PROMPT",
+        ),
+        (
+            object(r#""a":{"items":{"type":"string"}}"#, ""),
+            object(r#""a":{"items":{"type":"number"}}"#, ""),
+            "type string → number BREAKING",
+        ),
         (object(r#""a":true"#, ""), object(r#""a":false"#, ""), "accepts less BREAKING"),
         (
             object(r#""a":{"not":{"type":"string"}}"#, ""),
@@ -139,20 +171,35 @@ fn what_else_a_server_offers() {
         told(
             ListKind::Prompts,
             &[r#"{"name":"p","arguments":[{"name":"a"},{"name":"b"}]}"#],
-            &[r#"{"name":"p","arguments":[{"name":"a","required":true,"description":"x"},{"name":"c","required":true}]}"#],
+            &[
+                r#"{"name":"p","arguments":[{"name":"a","required":true,"description":"x"},{"name":"c","required":true}]}"#
+            ],
         ),
-        ["~ p BREAKING: arguments[0].required added BREAKING; arguments[1] added BREAKING; arguments[1] removed BREAKING; arguments[0].description added PROMPT"]
+        [
+            "~ p BREAKING: arguments[0].required added BREAKING; arguments[1] added BREAKING; arguments[1] removed BREAKING; arguments[0].description added PROMPT"
+        ]
     );
     assert_eq!(
-        told(ListKind::Resources, &[r#"{"uri":"a","name":"x"}"#, r#"{"uri":"b"}"#], &[r#"{"uri":"a","name":"y","size":3}"#]),
+        told(
+            ListKind::Resources,
+            &[r#"{"uri":"a","name":"x"}"#, r#"{"uri":"b"}"#],
+            &[r#"{"uri":"a","name":"y","size":3}"#]
+        ),
         ["~ a PROMPT: name changed PROMPT; size added COMPATIBLE", "- b BREAKING: "]
     );
     assert_eq!(told(ListKind::Templates, &[r#"{"uriTemplate":"a{x}"}"#], &[r#"{"uriTemplate":"a{x}"}"#]), [""; 0]);
     assert_eq!(
-        told(ListKind::Tools, &[r#"{"name":"t"}"#], &[r#"{"name":"t","execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true}}"#]),
+        told(
+            ListKind::Tools,
+            &[r#"{"name":"t"}"#],
+            &[r#"{"name":"t","execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true}}"#]
+        ),
         ["~ t BREAKING: execution added BREAKING; annotations added PROMPT"]
     );
     // The same name twice, and none at all.
-    assert_eq!(told(ListKind::Tools, &[r#"{"name":"t"}"#, r#"{"name":"t"}"#, "{}"], &[r#"{"name":"t"}"#, "{}"]), ["- t BREAKING: "]);
+    assert_eq!(
+        told(ListKind::Tools, &[r#"{"name":"t"}"#, r#"{"name":"t"}"#, "{}"], &[r#"{"name":"t"}"#, "{}"]),
+        ["- t BREAKING: "]
+    );
     assert!(DriftClass::Breaking > DriftClass::Prompt && DriftClass::Prompt > DriftClass::Compatible);
 }

@@ -3,7 +3,9 @@
 use tap_compare::{Candidate, MatchKey, Place, Rules, Walks, nearest};
 
 fn call(arguments: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"get_issue","arguments":{arguments}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"get_issue","arguments":{arguments}}}}}"#
+    )
 }
 
 #[track_caller]
@@ -48,9 +50,21 @@ fn each_method_has_its_key() {
         (r#"{"method":"server/discover","params":{"a":1}}"#, r#"{"method":"initialize"}"#, false),
         (r#"{"method":"tools/list","params":{"_meta":{"progressToken":1}}}"#, r#"{"method":"tools/list"}"#, true),
         (r#"{"method":"tools/list"}"#, r#"{"method":"tools/list","params":{"cursor":"x"}}"#, false),
-        (r#"{"method":"resources/read","params":{"uri":"a"}}"#, r#"{"method":"resources/read","params":{"uri":"b"}}"#, false),
-        (r#"{"method":"tasks/get","params":{"taskId":"a"}}"#, r#"{"method":"tasks/get","params":{"taskId":"b"}}"#, true),
-        (r#"{"method":"logging/setLevel","params":{"level":"a"}}"#, r#"{"method":"logging/setLevel","params":{"level":"b"}}"#, false),
+        (
+            r#"{"method":"resources/read","params":{"uri":"a"}}"#,
+            r#"{"method":"resources/read","params":{"uri":"b"}}"#,
+            false,
+        ),
+        (
+            r#"{"method":"tasks/get","params":{"taskId":"a"}}"#,
+            r#"{"method":"tasks/get","params":{"taskId":"b"}}"#,
+            true,
+        ),
+        (
+            r#"{"method":"logging/setLevel","params":{"level":"a"}}"#,
+            r#"{"method":"logging/setLevel","params":{"level":"b"}}"#,
+            false,
+        ),
         (r#"{"method":"x","params":[1]}"#, r#"{"method":"x","params":[2]}"#, false),
     ] {
         check("{}", a, b, same);
@@ -110,7 +124,10 @@ fn the_nearest_are_ranked_and_say_why() {
         r#"{"method":"tools/list"}"#.to_owned(),
         call(r#"{"number":"812","more":{"a":1,"b":[1,2]}}"#),
     ];
-    let candidates = recorded.iter().enumerate().map(|(index, request)| Candidate { request: request.as_bytes(), is_used: index == 1 });
+    let candidates = recorded
+        .iter()
+        .enumerate()
+        .map(|(index, request)| Candidate { request: request.as_bytes(), is_used: index == 1 });
     let got = call(r#"{"number":"812"}"#);
     let found = nearest(got.as_bytes(), candidates, &Rules::default(), 3);
     let shown: Vec<String> = found

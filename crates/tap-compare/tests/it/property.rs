@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use tap_compare::{
-    Change, Dials, ListKind, Markers, MatchKey, Options, PathPattern, Rules, Side, compare, drift, nearest, Candidate, Step,
+    Candidate, Change, Dials, ListKind, Markers, MatchKey, Options, PathPattern, Rules, Side, Step, compare, drift,
+    nearest,
 };
 use tap_jsonrpc::Node;
 
@@ -26,7 +27,8 @@ fn json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::vec(("[a-c]|id|name|_meta|text", inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect())),
+            prop::collection::vec(("[a-c]|id|name|_meta|text", inner), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }

@@ -28,7 +28,10 @@ fn an_error_names_the_member() {
         (r#"{"compare":"deep"}"#, "compare: unknown variant `deep`"),
         (r#"{"tools":[]}"#, "tools: is an object"),
         (r#"{"tools":{"t":{"compare":1}}}"#, "tools.t.compare: "),
-        (r#"{"tools":{"t":{"tools":{}}}}"#, "tools.t.tools: is no rule; there are ignore, volatile, loose, compare, key"),
+        (
+            r#"{"tools":{"t":{"tools":{}}}}"#,
+            "tools.t.tools: is no rule; there are ignore, volatile, loose, compare, key",
+        ),
         (r#"{"key":[1]}"#, "key[0]: invalid type"),
     ] {
         let error = Rules::parse(text).map(|_| ()).map_err(|error| error.to_string());
@@ -38,7 +41,17 @@ fn an_error_names_the_member() {
 
 #[test]
 fn paths_are_read() {
-    for text in ["arg.a", "result.content[0].text", "result[*].x", ".params.a", "req.params.\"a b\".c", "error.code", "resp.error", "result.**", "params.a.*"] {
+    for text in [
+        "arg.a",
+        "result.content[0].text",
+        "result[*].x",
+        ".params.a",
+        "req.params.\"a b\".c",
+        "error.code",
+        "resp.error",
+        "result.**",
+        "params.a.*",
+    ] {
         assert_eq!(PathPattern::parse(text).map(|pattern| pattern.to_string()).as_deref(), Ok(text));
     }
     for (text, told) in [
