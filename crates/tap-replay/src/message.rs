@@ -23,6 +23,8 @@ pub struct Unit {
     pub conversation: u64,
     /// The exchange of HTTP that it was in.
     pub exchange: Option<u64>,
+    /// Whether what looks like a placeholder in it is text, and stands for nothing.
+    pub is_literal: bool,
 }
 
 /// What kind of thing was said.
@@ -91,6 +93,8 @@ pub struct Message {
     pub after: Option<usize>,
     /// For a request of the server's: the message in which the client answered.
     pub reply: Option<usize>,
+    /// Whether what looks like a placeholder in it is text, and stands for nothing.
+    pub is_literal: bool,
     /// What was on the wire, without a line ending, unless it was [let go](crate::Script::let_go).
     pub body: Option<Bytes>,
 }

@@ -178,6 +178,12 @@ impl Script {
         })
     }
 
+    /// Whether the client has said something behind this message, so that what the server said before that is all there.
+    #[must_use]
+    pub fn is_known_behind(&self, message: usize) -> bool {
+        self.last_of_client.is_some_and(|last| message < last)
+    }
+
     /// Whether an interaction needs nothing more: it was answered or cancelled.
     #[must_use]
     pub fn is_over(&self, interaction: usize) -> bool {
@@ -226,6 +232,7 @@ impl Script {
             role,
             after: self.last_of_client,
             reply: None,
+            is_literal: unit.is_literal,
             body: Some(Bytes::copy_from_slice(bytes)),
         });
         match (unit.direction, role) {
@@ -492,4 +499,4 @@ pub fn read_scripts(units: impl IntoIterator<Item = Unit>) -> Vec<(u64, Script)>
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -24,6 +24,7 @@ pub(crate) fn units(text: &str) -> Vec<Unit> {
                 at_ns: number * 1_000_000,
                 conversation: 1,
                 exchange,
+                is_literal: false,
             }
         })
         .collect()
