@@ -293,6 +293,47 @@ impl Decoder {
     }
 }
 
+/// Undoes the compression of a body as its pieces come.
+#[derive(Debug)]
+pub struct BodyDecoder {
+    /// `None` once something could not be decoded.
+    decoder: Option<Decoder>,
+}
+
+impl BodyDecoder {
+    /// A decoder of the body behind a head, which is text with a first line; `None` where that says of no compression.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let fields = tap_frame::HttpHead::read(head)?.fields_text();
+        let head = Head { version: String::new(), text: bytes::Bytes::copy_from_slice(fields) };
+        let codings = Codings::of(&head);
+        (!codings.is_none()).then(|| Self { decoder: codings.decoder() })
+    }
+
+    /// What the next bytes decode to; `None` where they, or some before them, cannot be decoded or decode to too much.
+    pub fn feed(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.go_on(|decoder, decoded, cut| decoder.feed(bytes, decoded, cut))
+    }
+
+    /// What was kept back until the end.
+    pub fn finish(&mut self) -> Option<Vec<u8>> {
+        self.go_on(Decoder::finish)
+    }
+
+    fn go_on(
+        &mut self,
+        work: impl FnOnce(&mut Decoder, &mut Vec<u8>, &mut u64) -> Result<(), Undecodable>,
+    ) -> Option<Vec<u8>> {
+        let mut decoder = self.decoder.take()?;
+        let (mut decoded, mut cut) = (Vec::new(), 0);
+        work(&mut decoder, &mut decoded, &mut cut).ok()?;
+        if cut == 0 {
+            self.decoder = Some(decoder);
+        }
+        Some(decoded)
+    }
+}
+
 fn room(left: u64) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX).min(BODY_LIMIT_BYTES)
 }

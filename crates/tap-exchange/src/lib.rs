@@ -20,7 +20,7 @@ mod seen;
 #[cfg(test)]
 mod traffic;
 
-pub use coding::BODY_LIMIT_BYTES;
+pub use coding::{BODY_LIMIT_BYTES, BodyDecoder};
 pub use events::{CutEvent, EventCutter};
 pub use exchange::{Conversation, Exchange, Head, Read, ReadFrame, Source};
 pub use fetch::frame_bytes;

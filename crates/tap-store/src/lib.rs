@@ -28,5 +28,7 @@ pub use error::StoreError;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
-pub use text::{Imported, export, import};
+pub use text::{
+    ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, export, find_secrets, import, rewrite,
+};
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

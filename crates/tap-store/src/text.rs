@@ -1,12 +1,23 @@
-//! The text form of a recording: JSON Lines, one record a line, the message verbatim inside it.
+//! The text form of a recording: a stream of JSON records, the message verbatim inside.
 //!
-//! For git, for people, for other tools. Nothing is lost: importing what was exported gives the same frames. `docs/` has
-//! the format's page; the format is a promise, so changes get a new number in the header.
+//! For git, for people, for other tools. Of the lossless profile nothing is lost: importing what was exported gives the same
+//! frames. A fixture is what a test needs of it, the same on every day and on every machine. `docs/text-form.md` is the
+//! format's page; the format is a promise, so changes that an older reader would misread get a new number in the header.
+//!
+//! Start reading at [`export`] and [`import`]. `fold.rs` breaks records over lines, `records.rs` reads them one by one,
+//! `fixture.rs` leaves out what only happened once.
 
+mod fixture;
+mod fold;
 mod http;
 mod import;
 mod pack;
+mod records;
+mod redact;
+mod rewrite;
+mod survey;
 mod words;
+mod write;
 
 use std::io::Write;
 use std::ops::RangeInclusive;
@@ -17,23 +28,92 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tap_frame::{Frame, Origin, Stream};
+use tap_redact::{Redactor, Replaced};
 use tap_session::Recorded;
 
 use crate::error::StoreError;
 use crate::reader::{Session, Store};
 use crate::writer::{EndReason, Transport};
 
+use fixture::Fixture;
+use write::{Entry, RecordWriter};
+
 pub use import::{Imported, import};
+pub use rewrite::{Rewritten, find_secrets, rewrite};
 
 const FORMAT: &str = "recording/1";
 
 /// Of recordings over HTTP, which who knows the first alone would misread.
 const HTTP_FORMAT: &str = "recording/2";
 
-/// Writes a session, or those of its frames whose numbers are in `range`, as JSON Lines. Returns how many frames.
-///
-/// `first` is the number that the session's first frame had in the whole of it: 1, unless it was [imported](Imported) from
-/// a part. A part says in its header where it begins.
+/// What stands in the place of who recorded it where nobody says: a session that came from a fixture.
+const FIXTURE: &str = "fixture";
+
+/// How much of a recording is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// All of it: importing gives the same frames.
+    #[default]
+    Lossless,
+    /// What a test needs: messages, in order, without anything that is another the next time.
+    Fixture,
+}
+
+impl Profile {
+    /// What it is called in a header.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lossless => "lossless",
+            Self::Fixture => "fixture",
+        }
+    }
+}
+
+/// How wide a record may be before it is folded, columns.
+pub const FOLD_COLUMNS: usize = 100;
+
+/// What of a session is written, and how.
+#[derive(Debug, Clone)]
+pub struct ExportOptions {
+    /// How much of it.
+    pub profile: Profile,
+    /// The numbers of the frames that are wanted.
+    pub range: RangeInclusive<u64>,
+    /// The number that the session's first frame had in the whole of it: 1, unless it was [imported](Imported) from a part.
+    /// A part says in its header where it begins.
+    pub first: u64,
+    /// Records that are wider than so many columns are folded; 0 folds none, which makes JSON Lines.
+    pub fold_columns: usize,
+    /// Whether a fixture keeps the server's stderr. The lossless profile always does.
+    pub stderr: bool,
+    /// The value of `rules` in the header, JSON: how it is matched and compared.
+    pub rules: Option<String>,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            range: 0..=u64::MAX,
+            first: 1,
+            fold_columns: 0,
+            stderr: false,
+            rules: None,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// How many frames.
+    pub n_frames: u64,
+    /// Which markers are in it.
+    pub replaced: Vec<Replaced>,
+}
+
+/// Writes a session as text, with secrets replaced if there is a redactor: then it is read twice.
 ///
 /// # Errors
 ///
@@ -41,17 +121,79 @@ const HTTP_FORMAT: &str = "recording/2";
 pub fn export(
     store: &Store,
     session: &Session,
-    range: &RangeInclusive<u64>,
-    first: u64,
+    options: &ExportOptions,
+    mut redactor: Option<&mut Redactor>,
     out: &mut impl Write,
     name: &Path,
-) -> Result<u64, StoreError> {
+) -> Result<Exported, StoreError> {
     let failed = |source| StoreError::Io { path: name.into(), source };
-    let first = first.saturating_add(range.start().saturating_sub(1));
-    writeln!(out, "{}", header(session, first)).map_err(failed)?;
+    let fixture = || (options.profile == Profile::Fixture).then(|| Fixture::new(options.stderr));
+    let is_first_hand = session.start.recorded_by != FIXTURE;
+    let prepared = |mut entry: Entry, fixture: &mut Option<Fixture>, redactor: &mut Option<&mut Redactor>| {
+        if let Some(fixture) = fixture {
+            entry = fixture.take(entry)?;
+            if is_first_hand {
+                redact::with_literal(&mut entry);
+            }
+        }
+        if let Some(redactor) = redactor {
+            redact::redacted(&mut entry, redactor);
+        }
+        Some(entry)
+    };
+    let mut header = header(session, options);
+    let mut n_entries = u64::MAX;
+    let mut replaced = Vec::new();
+    if redactor.is_some() {
+        let mut fixture = fixture();
+        if let Some(redactor) = &mut redactor {
+            redact::redacted(&mut header.clone(), redactor);
+        }
+        n_entries = 0;
+        each_entry(store, session, options, &mut |entry| {
+            n_entries += 1;
+            prepared(entry, &mut fixture, &mut redactor);
+            Ok(())
+        })?;
+        if let Some(redactor) = &mut redactor {
+            replaced = redactor.settle();
+            redact::redacted(&mut header, redactor);
+        }
+        redact::with_markers(&mut header, &replaced);
+    }
+    let mut writer = RecordWriter::new(out, options.fold_columns);
+    writer.write(&header).map_err(failed)?;
+    let mut fixture = fixture();
+    let n_frames = each_entry(store, session, options, &mut |entry| {
+        // Of a session that goes on, no more than was looked at.
+        let Some(left) = n_entries.checked_sub(1) else {
+            return Ok(());
+        };
+        n_entries = left;
+        match prepared(entry, &mut fixture, &mut redactor) {
+            Some(entry) => writer.write(&entry).map_err(failed),
+            None => Ok(()),
+        }
+    })?;
+    if let Some(fixture) = fixture {
+        writer.write(&fixture.footer()).map_err(failed)?;
+    }
+    writer.flush().map_err(failed)?;
+    Ok(Exported { n_frames, replaced })
+}
+
+type Sink<'a> = &'a mut dyn FnMut(Entry) -> Result<(), StoreError>;
+
+/// Everything of a session that is wanted, in order, losslessly. Returns how many frames.
+fn each_entry(
+    store: &Store,
+    session: &Session,
+    options: &ExportOptions,
+    sink: Sink<'_>,
+) -> Result<u64, StoreError> {
     let n_frames = match session.start.transport {
-        Transport::Stdio => export_frames(store, session, range, out, name)?,
-        Transport::Http => export_exchanges(store, session, range, out, name)?,
+        Transport::Stdio => each_frame(store, session, &options.range, sink)?,
+        Transport::Http => each_exchange(store, session, options, sink)?,
     };
     if let Some(end) = &session.end {
         let mut record = Map::new();
@@ -74,25 +216,22 @@ pub fn export(
         if end.lost_bytes > 0 {
             record.insert("lost_bytes".into(), end.lost_bytes.into());
         }
-        write_record(out, &record, end.at_ns, None).map_err(failed)?;
+        sink(Entry::new(record, end.at_ns, None))?;
     }
     if session.end.is_none() && session.live {
         // Whoever reads it is not to believe that the tap was killed.
         let record = Map::from_iter([("end".to_owned(), Value::from("running"))]);
-        write_record(out, &record, session.digest.newest_at_ns, None).map_err(failed)?;
+        sink(Entry::new(record, session.digest.newest_at_ns, None))?;
     }
-    out.flush().map_err(failed)?;
     Ok(n_frames)
 }
 
-fn export_frames(
+fn each_frame(
     store: &Store,
     session: &Session,
     range: &RangeInclusive<u64>,
-    out: &mut impl Write,
-    name: &Path,
+    sink: Sink<'_>,
 ) -> Result<u64, StoreError> {
-    let failed = |source| StoreError::Io { path: name.into(), source };
     let mut n_frames = 0;
     for recorded in store.recorded(session.id) {
         let mut record = Map::new();
@@ -113,20 +252,19 @@ fn export_frames(
                 (at_ns, None)
             }
         };
-        write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
+        sink(Entry::new(record, at_ns, message))?;
     }
     Ok(n_frames)
 }
 
 /// Of a part, the exchanges that have a frame in it: their heads, their requests, and of their answers what is in it.
-fn export_exchanges(
+fn each_exchange(
     store: &Store,
     session: &Session,
-    range: &RangeInclusive<u64>,
-    out: &mut impl Write,
-    name: &Path,
+    options: &ExportOptions,
+    sink: Sink<'_>,
 ) -> Result<u64, StoreError> {
-    let failed = |source| StoreError::Io { path: name.into(), source };
+    let range = &options.range;
     let damaged = |number| move |source| StoreError::Damaged { session: session.id.0, number, source };
     let mut search = http::Search::default();
     let mut n_segments = 0;
@@ -135,48 +273,64 @@ fn export_exchanges(
         n_segments += 1;
     }
     let wanted = search.finish(range);
-    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns);
+    let is_decoded = options.profile == Profile::Fixture;
+    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns, is_decoded);
     let mut written = Vec::new();
-    let mut write = |written: &mut Vec<http::Written>| -> Result<(), StoreError> {
-        for http::Written { record, at_ns, message } in written.drain(..) {
-            write_record(out, &record, at_ns, message.as_deref()).map_err(failed)?;
-        }
-        Ok(())
-    };
     // Of a session that goes on, no more than was looked at before.
     for number in 0..n_segments {
         if let Some(segment) = store.segment(session.id, number)? {
             to_text.feed(&segment, &mut written).map_err(damaged(number))?;
-            write(&mut written)?;
+            written.drain(..).try_for_each(&mut *sink)?;
         }
     }
     to_text.finish(&mut written);
-    write(&mut written)?;
+    written.drain(..).try_for_each(&mut *sink)?;
     Ok(wanted.n_frames)
 }
 
-fn header(session: &Session, first: u64) -> String {
+fn header(session: &Session, options: &ExportOptions) -> Entry {
     let start = &session.start;
+    let first = options.first.saturating_add(options.range.start().saturating_sub(1));
     let mut header = Map::new();
     let format = match start.transport {
         Transport::Stdio => FORMAT,
         Transport::Http => HTTP_FORMAT,
     };
     header.insert("mcp-tap".into(), format.into());
-    header.insert("profile".into(), "lossless".into());
-    header.insert("uuid".into(), start.uuid.clone().into());
-    header.insert("server".into(), start.name.clone().into());
-    header.insert("command".into(), start.command.clone().into());
-    header.insert("folder".into(), start.folder.clone().into());
-    header.insert("environment".into(), start.environment.clone().into());
-    header.insert("transport".into(), start.transport.name().into());
-    header.insert("recorded_unix_ns".into(), start.opened_unix_ns.into());
-    header.insert("recorded_by".into(), start.recorded_by.clone().into());
-    header.insert("server_pid".into(), json!(start.server_pid));
-    if first > 1 {
-        header.insert("first".into(), first.into());
+    header.insert("profile".into(), options.profile.name().into());
+    match options.profile {
+        Profile::Lossless => {
+            header.insert("uuid".into(), start.uuid.clone().into());
+            header.insert("server".into(), start.name.clone().into());
+            header.insert("command".into(), start.command.clone().into());
+            header.insert("folder".into(), start.folder.clone().into());
+            header.insert("environment".into(), start.environment.clone().into());
+            header.insert("transport".into(), start.transport.name().into());
+            header.insert("recorded_unix_ns".into(), start.opened_unix_ns.into());
+            header.insert("recorded_by".into(), start.recorded_by.clone().into());
+            header.insert("server_pid".into(), json!(start.server_pid));
+            if first > 1 {
+                header.insert("first".into(), first.into());
+            }
+        }
+        Profile::Fixture => {
+            header.insert("server".into(), start.name.clone().into());
+            header.insert("command".into(), start.command.clone().into());
+            let identity = &session.digest.identity;
+            for (name, value) in [("client", &identity.client), ("revision", &identity.revision)] {
+                if let Some(value) = value {
+                    header.insert(name.into(), value.clone().into());
+                }
+            }
+            header.insert("transport".into(), start.transport.name().into());
+        }
     }
-    Value::Object(header).to_string()
+    let mut entry = Entry::new(header, 0, None);
+    if let Some(rules) = &options.rules {
+        entry.put_json("rules", rules.clone());
+    }
+    entry.is_header = true;
+    entry
 }
 
 /// Adds what the frame holds to the record; a message that can stand verbatim is given back instead.
@@ -209,29 +363,14 @@ fn body(frame: &Frame, record: &mut Map<String, Value>) -> Option<String> {
     }
 }
 
-/// Whether the text is one JSON object or array and nothing else, so that a JSON reader gives back exactly these bytes.
+/// Whether the text is one JSON object or array on one line and nothing else, so that a JSON reader gives back exactly these bytes.
 fn stands_verbatim(text: &str) -> bool {
+    // A line feed would be taken for a fold.
+    if text.contains(['\n', '\r']) {
+        return false;
+    }
     let container = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     container && serde_json::from_str::<&RawValue>(text).is_ok_and(|raw| raw.get().len() == text.len())
-}
-
-fn write_record(
-    out: &mut impl Write,
-    record: &Map<String, Value>,
-    at_ns: u64,
-    message: Option<&str>,
-) -> std::io::Result<()> {
-    let mut separator = "";
-    write!(out, "{{")?;
-    for (key, value) in record {
-        write!(out, "{separator}{}:{value}", Value::from(key.as_str()))?;
-        separator = ",";
-    }
-    write!(out, "{separator}\"at\":{}.{:09}", at_ns / 1_000_000_000, at_ns % 1_000_000_000)?;
-    if let Some(message) = message {
-        write!(out, ",\"msg\":{message}")?;
-    }
-    writeln!(out, "}}")
 }
 
 fn side(stream: Stream) -> &'static str {

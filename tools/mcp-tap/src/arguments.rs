@@ -119,9 +119,15 @@ pub(crate) enum Command {
     State(State),
     /// Write a session to a text file, without losing anything
     ///
-    /// JSON Lines: a header, then one record a frame with the message verbatim inside. Importing it gives the same frames.
-    /// Nothing is left out and nothing is replaced: what was secret on the wire is in the file.
+    /// A file that ends in .mcprec is a fixture for tests: no clock, nothing of this machine, folded so that a change of it
+    /// reads well. With --lossless, and in a file that ends in .jsonl, nothing is left out and nothing is replaced: what was
+    /// secret on the wire is in the file.
     Export(Export),
+    /// Replace secrets in text recordings, or check that there are none
+    ///
+    /// Files are written anew in place. What was found is told by file, line and place, never by itself. Secrets are what looks
+    /// like one: tokens of well-known services, values of names such as password, home folders.
+    Redact(Redact),
     /// Read text recordings into the database
     Import(Import),
     /// Watch a bundled host and server talk through the tap, and see what was recorded
@@ -413,21 +419,65 @@ pub(crate) struct State {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap export last -o bug.jsonl\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
 )]
 pub(crate) struct Export {
     /// The session, or a part of it
     #[arg(value_name = "REF")]
     pub(crate) session: Reference,
-    /// The file, ending in .jsonl [default: stdout]
+    /// The file, ending in .mcprec (a fixture, folded) or .jsonl (lossless, a record a line) [default: .jsonl on stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// Everything as it was: clocks, stderr, secrets
+    #[arg(long, conflicts_with_all = ["fixture", "stderr"])]
+    pub(crate) lossless: bool,
+    /// A fixture also in a file that ends in .jsonl, and on stdout
+    #[arg(long)]
+    pub(crate) fixture: bool,
+    /// Keep the server's stderr in a fixture
+    #[arg(long)]
+    pub(crate) stderr: bool,
+    #[command(flatten)]
+    pub(crate) redact: Redacting,
+    /// Replace no secrets in a fixture
+    #[arg(long, conflicts_with = "rules")]
+    pub(crate) no_redact: bool,
+    /// Fold records that are wider; 0 folds none [default: 100 in .mcprec, else 0]
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) fold: Option<usize>,
+}
+
+/// What is replaced beside what looks like a secret.
+#[derive(Debug, Args)]
+pub(crate) struct Redacting {
+    /// Also replace what this names: key:NAME, path:PATH (as in path:arg.user.email) or re:PATTERN. May be given again
+    #[arg(id = "rules", long = "redact", value_name = "RULE")]
+    pub(crate) rules: Vec<tap_redact::Rule>,
+}
+
+/// Options of `redact`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  mcp-tap redact --check recordings/*.mcprec\n  mcp-tap redact --redact key:email weather.mcprec\n  mcp-tap redact --redact 're:cust-[0-9]+' bug.jsonl"
+)]
+pub(crate) struct Redact {
+    /// Text recordings
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; say where something looks like a secret, and exit with 1 if anything does
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) redact: Redacting,
+    /// Fold records that are wider; 0 folds none [default: 100 in .mcprec, else 0]
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "check")]
+    pub(crate) fold: Option<usize>,
 }
 
 /// Options of `import`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap import bug.jsonl\n  mcp-tap import recordings/*.jsonl\n  mcp-tap import --db other.db bug.jsonl"
+    after_long_help = "Examples:\n  mcp-tap import bug.jsonl\n  mcp-tap import recordings/*.mcprec\n  mcp-tap import --db other.db bug.jsonl"
 )]
 pub(crate) struct Import {
     /// Files that `mcp-tap export` wrote

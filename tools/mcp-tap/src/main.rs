@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Stats(stats) => command::stats::stats(&global, &stats),
         Command::State(state) => command::state::state(&global, &state),
         Command::Export(export) => command::transfer::export_session(&global, &export),
+        Command::Redact(redact) => command::transfer::redact_files(&global, &redact),
         Command::Import(import) => command::transfer::import_files(&global, &import),
         Command::Demo => command::demo::demo(&global),
         Command::DemoServer => command::demo_server::serve().map_err(Failure::from),

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use tap_session::At;
-use tap_store::{Imported, Session, Store, StoreError, import};
+use tap_store::{Imported, Profile, Session, Store, StoreError, import};
 
 use crate::arguments::{Global, Which};
 use crate::failure::Failure;
@@ -200,6 +200,7 @@ impl<'a> Finder<'a> {
         let text;
         let mut file = None;
         let mut first = 1;
+        let (mut rules, mut profile) = (None, Profile::Lossless);
         let (meant, conversation) = reference.meant();
         let database = match meant {
             // A server may be called like a file.
@@ -211,6 +212,7 @@ impl<'a> Finder<'a> {
                 let (store, imported) = read_text(path)?;
                 text = Database::new(path.clone(), store)?;
                 (file, first) = (Some(path.clone()), imported.first);
+                (rules, profile) = (imported.rules, imported.profile);
                 &text
             }
             Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
@@ -220,7 +222,7 @@ impl<'a> Finder<'a> {
         };
         let (session, part) = (session.clone(), reference.part);
         let (store, reference) = (database.store.clone(), short.clone());
-        let found = Found { store, session, reference, part, conversation: None, file, first };
+        let found = Found { store, session, reference, part, conversation: None, file, first, rules, profile };
         match conversation {
             Some(number) => found.only(self.global, number),
             None => Ok(found),
@@ -322,7 +324,7 @@ pub(crate) fn sessions<'a>(
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
             let store = store.clone();
-            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1 })
+            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1, rules: None, profile: Profile::Lossless })
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {
@@ -357,13 +359,22 @@ fn by_id<'a>(sessions: &'a [(Session, String)], start: &str) -> Option<&'a (Sess
 }
 
 pub(crate) fn read_text(path: &Path) -> Result<(Store, Imported), Failure> {
-    if path.extension().is_some_and(|extension| extension == "mcprec") {
-        return Err(Failure::new(format!("cannot read {}: this version reads .jsonl recordings only", path.display())));
-    }
-    let file = std::fs::File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
     let store = Store::in_memory()?;
-    let imported = import(&store, std::io::BufReader::new(file), path, &new_uuid())?;
+    let imported = import_file(&store, path)?;
     Ok((store, imported))
+}
+
+/// Reads a text recording into a store.
+pub(crate) fn import_file(store: &Store, path: &Path) -> Result<Imported, StoreError> {
+    let failed = |source| StoreError::Io { path: path.into(), source };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_file() {
+        return import(store, std::io::BufReader::new(file), path, &new_uuid());
+    }
+    // A pipe, which cannot be read twice.
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut file, &mut text).map_err(failed)?;
+    import(store, std::io::Cursor::new(text), path, &new_uuid())
 }
 
 /// An id that no other session has.

@@ -38,7 +38,8 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-session", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-protocol", "tap-schema"])),
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
-    ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-session"])),
+    ("tap-redact", MayKnow::Only(&[])),
+    ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-redact", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-compare", MayKnow::Only(&["tap-jsonrpc"])),
@@ -71,6 +72,7 @@ const SANS_IO: &[&str] = &[
     "tap-compare",
     "tap-replay",
     "tap-control",
+    "tap-redact",
     "tap-inspector",
 ];
 

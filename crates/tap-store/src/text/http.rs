@@ -7,19 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
-use tap_exchange::{BODY_LIMIT_BYTES, EventCutter, HttpReading};
+use tap_exchange::{BODY_LIMIT_BYTES, BodyDecoder, EventCutter, HttpReading};
 use tap_frame::{HttpHead, HttpPart, Piece, Segment, Stream};
 use tap_session::{Cut, Cutter, Gatherer, Moment, Recorded};
 
 use super::words::{content, member_of, members_of};
+use super::write::Entry;
 use super::{body, stands_verbatim};
-
-/// A record that is to be written: its members, when, and a message that stands verbatim in it.
-pub(super) struct Written {
-    pub(super) record: Map<String, Value>,
-    pub(super) at_ns: u64,
-    pub(super) message: Option<String>,
-}
 
 /// Which frames of which exchanges are wanted.
 #[derive(Debug, Default)]
@@ -98,6 +92,8 @@ struct Held {
     is_opaque: bool,
     /// How many frames of the answer were complete.
     n_answers: usize,
+    /// Of a body that is written decoded: what decodes it.
+    decoder: Option<BodyDecoder>,
     /// No frame of an answer that cannot be taken apart is wanted.
     is_left_out: bool,
 }
@@ -112,11 +108,19 @@ pub(super) struct ToText<'a> {
     stderr: Cutter,
     gatherer: Gatherer,
     n_segments: u64,
+    /// Bodies are written as they were before they were compressed.
+    is_decoded: bool,
 }
 
 impl<'a> ToText<'a> {
-    pub(super) fn new(wanted: &'a Wanted, range: &'a RangeInclusive<u64>, opened_unix_ns: u64) -> Self {
+    pub(super) fn new(
+        wanted: &'a Wanted,
+        range: &'a RangeInclusive<u64>,
+        opened_unix_ns: u64,
+        is_decoded: bool,
+    ) -> Self {
         Self {
+            is_decoded,
             wanted,
             range,
             opened_unix_ns,
@@ -128,7 +132,7 @@ impl<'a> ToText<'a> {
         }
     }
 
-    pub(super) fn feed(&mut self, segment: &Segment, out: &mut Vec<Written>) -> Result<(), tap_frame::SegmentError> {
+    pub(super) fn feed(&mut self, segment: &Segment, out: &mut Vec<Entry>) -> Result<(), tap_frame::SegmentError> {
         let number = self.n_segments;
         self.n_segments += 1;
         for piece in segment {
@@ -153,8 +157,14 @@ impl<'a> ToText<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(&mut self, out: &mut Vec<Written>) {
+    pub(super) fn finish(&mut self, out: &mut Vec<Entry>) {
         for (number, mut held) in std::mem::take(&mut self.held) {
+            self.finish_decoder(number, &mut held, out);
+            if self.is_decoded {
+                // Said by others by leaving it out: that it ended as it should.
+                self.flush(number, &mut held, out);
+                self.write(number, &[("http_end", "open".into())], None, out);
+            }
             self.flush(number, &mut held, out);
         }
         let Self { stderr, gatherer, .. } = self;
@@ -163,7 +173,7 @@ impl<'a> ToText<'a> {
         self.lines(lines, out);
     }
 
-    fn lines(&mut self, lines: Vec<Recorded>, out: &mut Vec<Written>) {
+    fn lines(&mut self, lines: Vec<Recorded>, out: &mut Vec<Entry>) {
         for line in lines {
             let mut record = self.record();
             let message = match line {
@@ -174,7 +184,7 @@ impl<'a> ToText<'a> {
                 }
             };
             if self.wanted.all {
-                out.push(Written { record, at_ns: self.now.at_ns, message });
+                out.push(Entry::new(record, self.now.at_ns, message));
             }
         }
     }
@@ -188,33 +198,93 @@ impl<'a> ToText<'a> {
         record
     }
 
-    fn write(&self, number: u64, members: &[(&str, Value)], message: Option<&str>, out: &mut Vec<Written>) {
+    fn write(&self, number: u64, members: &[(&str, Value)], message: Option<&str>, out: &mut Vec<Entry>) {
         let mut record = Map::new();
         record.insert("http".into(), number.into());
         record.extend(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         record.extend(self.record());
-        out.push(Written { record, at_ns: self.now.at_ns, message: message.map(str::to_owned) });
+        out.push(Entry::new(record, self.now.at_ns, message.map(str::to_owned)));
     }
 
-    fn http(&mut self, number: u64, part: HttpPart, bytes: Result<&[u8], u64>, out: &mut Vec<Written>) {
+    fn http(&mut self, number: u64, part: HttpPart, bytes: Result<&[u8], u64>, out: &mut Vec<Entry>) {
         if !self.wanted.all && !self.wanted.exchanges.contains_key(&number) {
             return;
         }
+        // Of an exchange that did not begin, or is over, nobody reads anything.
+        if self.is_decoded && part != HttpPart::Request && !self.held.contains_key(&number) {
+            return;
+        }
         let mut held = self.held.remove(&number).unwrap_or_default();
+        if self.is_decoded {
+            self.decoded(number, part, bytes, &mut held, out);
+        } else {
+            self.part(number, part, bytes, &mut held, out);
+        }
+        if part != HttpPart::End {
+            self.held.insert(number, held);
+        }
+    }
+
+    /// The same without compression. What cannot be decoded becomes a gap: nobody could look for secrets in it.
+    fn decoded(
+        &mut self,
+        number: u64,
+        part: HttpPart,
+        bytes: Result<&[u8], u64>,
+        held: &mut Held,
+        out: &mut Vec<Entry>,
+    ) {
+        if part == HttpPart::Connected {
+            return;
+        }
+        let is_body = matches!(part, HttpPart::RequestBody | HttpPart::ResponseBody);
+        if !is_body {
+            self.finish_decoder(number, held, out);
+        }
+        match (&mut held.decoder, bytes) {
+            (Some(decoder), Ok(bytes)) if is_body => match decoder.feed(bytes) {
+                Some(decoded) if decoded.is_empty() => {}
+                Some(decoded) => self.part(number, part, Ok(&decoded), held, out),
+                None => self.part(number, part, Err(bytes.len() as u64), held, out),
+            },
+            _ => self.part(number, part, bytes, held, out),
+        }
+        if let (HttpPart::Request | HttpPart::Response, Ok(head)) = (part, bytes) {
+            held.decoder = BodyDecoder::of(head);
+        }
+    }
+
+    /// Writes what a decoder kept back until the end of its body.
+    fn finish_decoder(&mut self, number: u64, held: &mut Held, out: &mut Vec<Entry>) {
+        let rest = held.decoder.take().and_then(|mut decoder| decoder.finish()).unwrap_or_default();
+        if !rest.is_empty() {
+            let part = if held.is_requested { HttpPart::ResponseBody } else { HttpPart::RequestBody };
+            self.part(number, part, Ok(&rest), held, out);
+        }
+    }
+
+    fn part(
+        &mut self,
+        number: u64,
+        part: HttpPart,
+        bytes: Result<&[u8], u64>,
+        held: &mut Held,
+        out: &mut Vec<Entry>,
+    ) {
         if held.part != Some(part) || bytes.is_err() {
-            self.flush(number, &mut held, out);
+            self.flush(number, held, out);
             (held.part, held.is_begun) = (Some(part), held.is_begun && held.part == Some(part));
         }
         match (part, bytes) {
             (HttpPart::RequestBody | HttpPart::ResponseBody, Ok(bytes)) => {
-                self.some_of_body(number, part, bytes, &mut held, out);
+                self.some_of_body(number, part, bytes, held, out);
             }
             (part, Err(lost)) => {
                 if let Some(events) = &mut held.events {
                     events.tear();
                 }
                 let is_answer = matches!(part, HttpPart::Response | HttpPart::ResponseBody);
-                if !is_answer || self.is_wanted(number, &mut held) {
+                if !is_answer || self.is_wanted(number, held) {
                     self.write(number, &[member_of(part), ("gap", lost.into())], None, out);
                 }
             }
@@ -222,6 +292,7 @@ impl<'a> ToText<'a> {
                 held.is_requested |= part == HttpPart::RequestEnd;
                 if part == HttpPart::Response {
                     let (is_stream, is_compressed) = kind_of_answer(bytes);
+                    let is_compressed = is_compressed && !self.is_decoded;
                     held.events = (is_stream && !is_compressed).then(EventCutter::new);
                     held.is_opaque = is_stream && is_compressed;
                     held.is_left_out = held.events.is_none() && !self.is_any_wanted(number);
@@ -229,9 +300,6 @@ impl<'a> ToText<'a> {
                 let members = members_of(part, bytes).unwrap_or_else(|| vec![member_of(part), content(bytes)]);
                 self.write(number, &members, None, out);
             }
-        }
-        if part != HttpPart::End {
-            self.held.insert(number, held);
         }
     }
 
@@ -248,13 +316,13 @@ impl<'a> ToText<'a> {
         self.wanted.all || seq.is_none_or(|seq| self.range.contains(seq))
     }
 
-    fn some_of_body(&mut self, number: u64, part: HttpPart, bytes: &[u8], held: &mut Held, out: &mut Vec<Written>) {
+    fn some_of_body(&mut self, number: u64, part: HttpPart, bytes: &[u8], held: &mut Held, out: &mut Vec<Entry>) {
         if part == HttpPart::ResponseBody && held.is_left_out {
             return;
         }
         let before = out.len();
         // What comes before its time is counted by those who read it.
-        let is_early = part == HttpPart::ResponseBody && !held.is_requested;
+        let is_early = part == HttpPart::ResponseBody && !held.is_requested && !self.is_decoded;
         if part == HttpPart::ResponseBody
             && let Some(mut events) = held.events.take()
         {
@@ -296,7 +364,7 @@ impl<'a> ToText<'a> {
         held.is_begun = true;
     }
 
-    fn flush(&mut self, number: u64, held: &mut Held, out: &mut Vec<Written>) {
+    fn flush(&mut self, number: u64, held: &mut Held, out: &mut Vec<Entry>) {
         let Some(part @ (HttpPart::RequestBody | HttpPart::ResponseBody)) = held.part else {
             return;
         };
@@ -308,7 +376,7 @@ impl<'a> ToText<'a> {
     }
 
     /// Writes some of a body, as a message if it is one.
-    fn write_body(&self, number: u64, part: HttpPart, bytes: &[u8], is_event: bool, out: &mut Vec<Written>) {
+    fn write_body(&self, number: u64, part: HttpPart, bytes: &[u8], is_event: bool, out: &mut Vec<Entry>) {
         let text = std::str::from_utf8(bytes).ok();
         let place = text.and_then(|text| if is_event { data_in(text) } else { trimmed_in(text) });
         let cut = text.zip(place).and_then(|(text, place)| {

@@ -1,7 +1,8 @@
-//! Text recordings, read: lines to records, and records to what passed.
+//! Text recordings, read: records to what passed.
 
 use std::borrow::Cow;
-use std::io::BufRead;
+use std::collections::VecDeque;
+use std::io::{BufRead, Seek, SeekFrom};
 use std::path::Path;
 
 use base64::Engine;
@@ -9,11 +10,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tap_exchange::HttpReading;
-use tap_frame::{Frame, Origin, Stream};
+use tap_frame::{Frame, HttpEnd, HttpPart, Origin, Stream};
 use tap_session::{Recorded, segments_of};
 
 use super::pack::{self, Item, Passed};
-use super::{FORMAT, HTTP_FORMAT, side, words};
+use super::fold::{Style, unfold};
+use super::records::Records;
+use super::survey::Survey;
+use super::{FIXTURE, FORMAT, HTTP_FORMAT, Profile, side, words};
 use crate::error::StoreError;
 use crate::reader::{SessionId, Store};
 use crate::writer::{EndReason, SessionEnd, SessionStart, Transport};
@@ -31,12 +35,17 @@ pub struct Imported {
     pub first: u64,
     /// How many records were of a kind that this version does not know, and were left out.
     pub n_unknown: u64,
+    /// How much of the session the file holds.
+    pub profile: Profile,
+    /// What its header has as `rules`, JSON: how it is matched and compared.
+    pub rules: Option<String>,
 }
 
 /// A record as it is read. Numbers stay text, so that nothing is rounded.
 #[derive(Deserialize)]
-struct Record<'a> {
+pub(super) struct Record<'a> {
     http: Option<u64>,
+    http_end: Option<String>,
     to: Option<String>,
     #[serde(borrow)]
     at: Option<&'a RawValue>,
@@ -57,6 +66,22 @@ struct Record<'a> {
     why: Option<String>,
     #[serde(default)]
     lost_bytes: u64,
+    style: Option<String>,
+    #[serde(borrow)]
+    gaps_us: Option<&'a RawValue>,
+    #[serde(borrow)]
+    note: Option<&'a RawValue>,
+    #[serde(borrow)]
+    mark: Option<&'a RawValue>,
+    #[serde(borrow, rename = "mcp-tap")]
+    format: Option<&'a RawValue>,
+}
+
+impl Record<'_> {
+    /// Whether it tells of nothing that passed, but is known.
+    fn is_beside(&self) -> bool {
+        self.gaps_us.is_some() || self.note.is_some() || self.mark.is_some()
+    }
 }
 
 /// All that is sure to be in a header of a format yet to come.
@@ -67,7 +92,10 @@ struct Format {
 }
 
 #[derive(Deserialize)]
-struct Header {
+struct Header<'a> {
+    profile: Option<String>,
+    #[serde(borrow)]
+    rules: Option<&'a RawValue>,
     uuid: Option<String>,
     server: Option<String>,
     transport: Option<String>,
@@ -85,55 +113,110 @@ struct Header {
     first: Option<u64>,
 }
 
-/// Reads a text recording into the store. `name` is the file's, for errors. A recording whose uuid is there already gets
-/// `other_uuid`.
+/// Reads a text recording into the store, folded or not. `name` is the file's, for errors. A recording whose uuid is there
+/// already, or that has none, gets `other_uuid`.
+///
+/// Of a fixture, times are made up of what its last record says, and are the same each time; it is read twice.
 ///
 /// # Errors
 ///
 /// [`StoreError::Text`] names the line that makes no sense; then nothing was put in.
-pub fn import(store: &Store, input: impl BufRead, name: &Path, other_uuid: &str) -> Result<Imported, StoreError> {
-    let mut lines = Lines { input, name, number: 0, line: Vec::new() };
-    let header = lines.header()?;
-    let first = header.first.unwrap_or(1).max(1);
-    let uuid = match header.uuid {
-        Some(uuid) if is_uuid(&uuid) && !store.has(&uuid)? => uuid,
-        _ => other_uuid.into(),
-    };
-    let start = SessionStart {
-        uuid: uuid.clone(),
-        name: header.server.unwrap_or_else(|| name.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        transport: header.transport.as_deref().and_then(Transport::from_name).unwrap_or_default(),
-        command: header.command,
-        folder: header.folder,
-        environment: header.environment,
-        recorded_by: header.recorded_by,
-        tap_pid: None,
-        server_pid: header.server_pid,
-        opened_unix_ns: header.recorded_unix_ns,
-    };
+pub fn import(
+    store: &Store,
+    input: impl BufRead + Seek,
+    name: &Path,
+    other_uuid: &str,
+) -> Result<Imported, StoreError> {
+    let mut records = Records::new(input, name);
+    let Opened { mut start, has_uuid, first, profile, rules } = open(&mut records, name)?;
+    let mut survey = Survey::default();
+    if profile == Profile::Fixture {
+        survey = Survey::of(&mut records)?;
+        let mut input = records.into_input();
+        input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
+        records = Records::new(input, name);
+        records.advance()?;
+    }
+    if !has_uuid || store.has(&start.uuid)? {
+        start.uuid = other_uuid.into();
+    }
+    let mut reading = Reading { records, profile, survey, number: 0, queue: VecDeque::new() };
     let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
     let found_cell = std::cell::RefCell::new(&mut found);
     let end = || found_cell.borrow_mut().end.take();
     let session = match start.transport {
         Transport::Stdio => {
-            let recorded = std::iter::from_fn(|| lines.next_recorded(&mut found_cell.borrow_mut()).transpose());
+            let recorded = std::iter::from_fn(|| reading.next_recorded(&mut found_cell.borrow_mut()).transpose());
             store.put_in(&start, segments_of(start.opened_unix_ns, recorded), end)?
         }
         Transport::Http => {
-            let passed = std::iter::from_fn(|| lines.next_passed(&mut found_cell.borrow_mut()).transpose());
-            let mut reading = HttpReading::new();
+            let passed = std::iter::from_fn(|| reading.next_passed(&mut found_cell.borrow_mut()).transpose());
+            let mut http = HttpReading::new();
             let counted = pack::segments_of(start.opened_unix_ns, passed).inspect(|segment| {
                 // What was just packed has no damage.
-                let _ = segment.as_ref().map(|segment| reading.feed(segment, &mut |_, _| {}));
+                let _ = segment.as_ref().map(|segment| http.feed(segment, &mut |_, _| {}));
             });
             let session = store.put_in(&start, counted, end)?;
-            reading.finish(&mut |_, _| {});
-            found_cell.borrow_mut().n_frames = reading.n_frames();
+            http.finish(&mut |_, _| {});
+            found_cell.borrow_mut().n_frames = http.n_frames();
             session
         }
     };
     let (n_frames, n_unknown) = (found.n_frames, found.n_unknown);
-    Ok(Imported { session, uuid, n_frames, first, n_unknown })
+    Ok(Imported { session, uuid: start.uuid, n_frames, first, n_unknown, profile, rules })
+}
+
+/// What a header says.
+pub(super) struct Opened {
+    start: SessionStart,
+    has_uuid: bool,
+    first: u64,
+    profile: Profile,
+    rules: Option<String>,
+}
+
+/// Reads the header.
+pub(super) fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Result<Opened, StoreError> {
+    if !records.advance()? {
+        return Err(
+            records.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}")
+        );
+    }
+    let not_ours = |error| records.not_json("no recording of mcp-tap begins like this", &error);
+    let Format { format } = serde_json::from_slice(records.record()).map_err(not_ours)?;
+    if format != FORMAT && format != HTTP_FORMAT {
+        return Err(records.wrong(format!(
+            "the format is {format}, and this mcp-tap knows {FORMAT} and {HTTP_FORMAT}: update mcp-tap"
+        )));
+    }
+    let header: Header<'_> = serde_json::from_slice(records.record()).map_err(not_ours)?;
+    let profile = match header.profile.as_deref() {
+        None | Some("lossless") => Profile::Lossless,
+        Some("fixture") => Profile::Fixture,
+        Some(_) => return Err(records.wrong("`profile` must be lossless or fixture")),
+    };
+    let uuid = header.uuid.filter(|uuid| is_uuid(uuid));
+    Ok(Opened {
+        has_uuid: uuid.is_some(),
+        first: header.first.unwrap_or(1).max(1),
+        profile,
+        rules: header.rules.map(|rules| unfold(rules.get(), Style::Compact)),
+        start: SessionStart {
+            uuid: uuid.unwrap_or_default(),
+            name: header.server.unwrap_or_else(|| name.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+            transport: header.transport.as_deref().and_then(Transport::from_name).unwrap_or_default(),
+            command: header.command,
+            folder: header.folder,
+            environment: header.environment,
+            recorded_by: match profile {
+                Profile::Fixture if header.recorded_by.is_empty() => FIXTURE.into(),
+                Profile::Fixture | Profile::Lossless => header.recorded_by,
+            },
+            tap_pid: None,
+            server_pid: header.server_pid,
+            opened_unix_ns: header.recorded_unix_ns,
+        },
+    })
 }
 
 /// Whether a text could be one of our uuids. Anything else in its place would turn up in listings and file names.
@@ -155,69 +238,70 @@ struct Found {
     end: Option<SessionEnd>,
 }
 
-struct Lines<'a, R> {
-    input: R,
-    name: &'a Path,
+struct Reading<'a, R> {
+    records: Records<'a, R>,
+    profile: Profile,
+    survey: Survey,
+    /// How many records with a time were read.
     number: u64,
-    line: Vec<u8>,
+    /// What a record said beside itself.
+    queue: VecDeque<Passed>,
 }
 
-impl<R: BufRead> Lines<'_, R> {
-    /// Reads the next line that is not blank. False at the end.
-    fn advance(&mut self) -> Result<bool, StoreError> {
-        loop {
-            self.line.clear();
-            self.number += 1;
-            let read = self.input.read_until(b'\n', &mut self.line);
-            if read.map_err(|source| StoreError::Io { path: self.name.into(), source })? == 0 {
-                return Ok(false);
-            }
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(true);
-            }
-        }
-    }
-
+impl<R: BufRead> Reading<'_, R> {
     fn wrong(&self, problem: impl Into<String>) -> StoreError {
-        StoreError::Text { path: self.name.into(), line: self.number, problem: problem.into() }
+        self.records.wrong(problem)
     }
 
-    fn header(&mut self) -> Result<Header, StoreError> {
-        if !self.advance()? {
-            return Err(self.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"));
+    /// Reads the next record. `None` at the end.
+    fn record(&mut self, found: &mut Found) -> Result<Option<(Record<'_>, u64)>, StoreError> {
+        if !self.records.advance()? {
+            return Ok(None);
         }
-        let not_ours = |error| self.wrong(format!("no recording of mcp-tap begins like this: {error}"));
-        let Format { format } = serde_json::from_slice(&self.line).map_err(not_ours)?;
-        match format.as_str() {
-            FORMAT | HTTP_FORMAT => serde_json::from_slice(&self.line).map_err(not_ours),
-            other => Err(self.wrong(format!(
-                "the format is {other}, and this mcp-tap knows {FORMAT} and {HTTP_FORMAT}: update mcp-tap"
-            ))),
+        let record: Record<'_> = serde_json::from_slice(self.records.record())
+            .map_err(|error| self.records.not_json("not a record", &error))?;
+        if record.format.is_some() {
+            return Err(self.wrong("a second recording begins here; a file holds one"));
         }
+        if record.is_beside() {
+            return Ok(Some((record, found.newest_ns)));
+        }
+        if let Some(at) = record.at {
+            let wrong = || self.records.wrong("`at` must be seconds, such as 1.250000000");
+            found.newest_ns = nanoseconds(at.get()).ok_or_else(wrong)?;
+        } else if self.profile == Profile::Fixture {
+            found.newest_ns = found.newest_ns.saturating_add(self.survey.gap_ns(self.number));
+        }
+        self.number += 1;
+        Ok(Some((record, found.newest_ns)))
     }
 
     fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
-        while self.advance()? {
-            let record: Record<'_> = self.record()?;
-            let at_ns = self.at_ns(&record, found)?;
+        while let Some((record, at_ns)) = self.record(found)? {
+            if record.is_beside() {
+                continue;
+            }
             if record.end.is_some() {
                 found.end = Some(end_of(record, at_ns));
                 continue;
             }
             let stream_of = |name: &str| Stream::ALL.into_iter().find(|stream| side(*stream) == name);
             if let Some(name) = &record.eof {
-                let stream = stream_of(name).ok_or_else(|| self.wrong("`eof` must be server, client or stderr"))?;
+                let stream = stream_of(name).ok_or("`eof` must be server, client or stderr");
+                let stream = stream.map_err(|problem| self.records.wrong(problem))?;
                 return Ok(Some(Recorded::End { stream, at_ns }));
             }
             let of_exchange = record.http.is_some();
-            let Some(Body { stream, bytes, origin }) = self.body(&record)?.filter(|_| !of_exchange) else {
+            let wall_ns = record.wall_ns;
+            let body = body(&record).map_err(|problem| self.records.wrong(problem))?;
+            let Some(Body { stream, bytes, origin }) = body.filter(|_| !of_exchange) else {
                 found.n_unknown += 1;
                 continue;
             };
             found.n_frames += 1;
             return Ok(Some(Recorded::Frame(Frame {
                 seq: found.n_frames,
-                wall_ns: record.wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
+                wall_ns: wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
                 at_ns,
                 stream,
                 origin,
@@ -229,79 +313,101 @@ impl<R: BufRead> Lines<'_, R> {
 
     /// The same of a recording over HTTP.
     fn next_passed(&mut self, found: &mut Found) -> Result<Option<Passed>, StoreError> {
-        while self.advance()? {
-            let record: Record<'_> = self.record()?;
-            let at_ns = self.at_ns(&record, found)?;
-            let wall_ns = record.wall_ns;
-            let item = if let Some(number) = record.http {
-                words::item(number, &self.line).map_err(|problem| self.wrong(problem))?
-            } else if record.end.is_some() {
+        loop {
+            if let Some(passed) = self.queue.pop_front() {
+                return Ok(Some(passed));
+            }
+            let number = self.number;
+            let Some((record, at_ns)) = self.record(found)? else {
+                return Ok(None);
+            };
+            let (wall_ns, exchange) = (record.wall_ns, record.http);
+            if record.is_beside() {
+                continue;
+            }
+            if record.end.is_some() && exchange.is_none() {
                 found.end = Some(end_of(record, at_ns));
                 continue;
-            } else if record.eof.as_deref() == Some("stderr") {
-                Some(Item::End)
-            } else {
-                match self.body(&record)? {
-                    Some(Body { stream: Stream::Stderr, origin: Origin::Gap(lost), .. }) => Some(Item::Gap(lost)),
-                    Some(Body { stream: Stream::Stderr, bytes, .. }) => Some(Item::Chunk(bytes)),
-                    Some(_) | None => None,
+            }
+            let item = match exchange {
+                Some(_) if record.http_end.as_deref() == Some("open") => None,
+                Some(exchange) => {
+                    let item = words::item(exchange, self.records.record());
+                    let item = item.map_err(|problem| self.records.wrong(problem))?;
+                    found.n_unknown += u64::from(item.is_none());
+                    item
+                }
+                None if record.eof.as_deref() == Some("stderr") => Some(Item::End),
+                None => {
+                    let item = match body(&record).map_err(|problem| self.records.wrong(problem))? {
+                        Some(Body { stream: Stream::Stderr, origin: Origin::Gap(lost), .. }) => Some(Item::Gap(lost)),
+                        Some(Body { stream: Stream::Stderr, bytes, .. }) => Some(Item::Chunk(bytes)),
+                        Some(_) | None => None,
+                    };
+                    found.n_unknown += u64::from(item.is_none());
+                    item
                 }
             };
-            match item {
-                Some(item) => return Ok(Some(Passed { at_ns, wall_ns, item })),
-                None => found.n_unknown += 1,
+            let passed = |item| Passed { at_ns, wall_ns, item };
+            self.queue.extend(item.map(passed));
+            if let Some(exchange) = exchange.filter(|_| self.profile == Profile::Fixture) {
+                if self.survey.completes_request(exchange, number) {
+                    self.queue.push_back(passed(Item::Http(exchange, HttpPart::RequestEnd, Vec::new())));
+                }
+                if self.survey.completes(exchange, number) {
+                    let end = vec![HttpEnd::Whole.code()];
+                    self.queue.push_back(passed(Item::Http(exchange, HttpPart::End, end)));
+                }
             }
         }
-        Ok(None)
     }
+}
 
-    fn record(&self) -> Result<Record<'_>, StoreError> {
-        serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("not a record: {error}")))
+/// What a record of a frame holds; `None` where it is a record of another kind.
+fn body(record: &Record<'_>) -> Result<Option<Body>, String> {
+    let to = match record.to.as_deref() {
+        Some("server") => Some(Stream::ToServer),
+        Some("client") => Some(Stream::ToClient),
+        Some(_) => return Err("`to` must be server or client".into()),
+        None => None,
+    };
+    let decode = |text: &str| BASE64.decode(text).map_err(|error| format!("bad base64: {error}"));
+    let stderr = record.stderr.is_some() || record.stderr_base64.is_some() || record.stderr_gap.is_some();
+    let stream = match to {
+        _ if stderr => Stream::Stderr,
+        Some(stream) => stream,
+        None => return Ok(None),
+    };
+    if let Some(n_bytes) = record.gap.or(record.stderr_gap) {
+        return Ok(Some(Body { stream, bytes: Vec::new(), origin: Origin::Gap(n_bytes) }));
     }
-
-    /// When what a record tells of was, and the newest that there is.
-    fn at_ns(&self, record: &Record<'_>, found: &mut Found) -> Result<u64, StoreError> {
-        if let Some(at) = record.at {
-            let wrong = || self.wrong("`at` must be seconds, such as 1.250000000");
-            found.newest_ns = nanoseconds(at.get()).ok_or_else(wrong)?;
-        }
-        Ok(found.newest_ns)
-    }
-
-    /// What a record of a frame holds; `None` where it is a record of another kind.
-    fn body(&self, record: &Record<'_>) -> Result<Option<Body>, StoreError> {
-        let to = match record.to.as_deref() {
-            Some("server") => Some(Stream::ToServer),
-            Some("client") => Some(Stream::ToClient),
-            Some(_) => return Err(self.wrong("`to` must be server or client")),
-            None => None,
-        };
-        let decode = |text: &str| BASE64.decode(text).map_err(|error| self.wrong(format!("bad base64: {error}")));
-        let stderr = record.stderr.is_some() || record.stderr_base64.is_some() || record.stderr_gap.is_some();
-        let stream = match to {
-            _ if stderr => Stream::Stderr,
-            Some(stream) => stream,
+    let mut bytes = match (record.msg, record.raw.as_deref().or(record.stderr.as_deref())) {
+        (Some(message), _) => message_of(message, record.style.as_deref())?.into_owned().into_bytes(),
+        (None, Some(text)) => text.as_bytes().to_vec(),
+        (None, None) => match record.base64.as_deref().or(record.stderr_base64.as_deref()) {
+            Some(encoded) => decode(encoded)?,
             None => return Ok(None),
-        };
-        if let Some(n_bytes) = record.gap.or(record.stderr_gap) {
-            return Ok(Some(Body { stream, bytes: Vec::new(), origin: Origin::Gap(n_bytes) }));
-        }
-        let mut bytes = match (record.msg, record.raw.as_deref().or(record.stderr.as_deref())) {
-            (Some(message), _) => message.get().as_bytes().to_vec(),
-            (None, Some(text)) => text.as_bytes().to_vec(),
-            (None, None) => match record.base64.as_deref().or(record.stderr_base64.as_deref()) {
-                Some(encoded) => decode(encoded)?,
-                None => return Ok(None),
-            },
-        };
-        match record.eol.as_deref() {
-            None | Some("lf") => bytes.push(b'\n'),
-            Some("crlf") => bytes.extend_from_slice(b"\r\n"),
-            Some("none") => {}
-            Some(_) => return Err(self.wrong("`eol` must be lf, crlf or none")),
-        }
-        Ok(Some(Body { stream, bytes, origin: Origin::Wire }))
+        },
+    };
+    match record.eol.as_deref() {
+        None | Some("lf") => bytes.push(b'\n'),
+        Some("crlf") => bytes.extend_from_slice(b"\r\n"),
+        Some("none") => {}
+        Some(_) => return Err("`eol` must be lf, crlf or none".into()),
     }
+    Ok(Some(Body { stream, bytes, origin: Origin::Wire }))
+}
+
+/// The bytes of a message: what was folded is put together again.
+pub(super) fn message_of<'a>(message: &'a RawValue, style: Option<&str>) -> Result<Cow<'a, str>, String> {
+    let style = match style {
+        None if message.get().contains(['\n', '\r']) => Style::Compact,
+        None => return Ok(Cow::Borrowed(message.get())),
+        Some("spaced") => Style::Spaced,
+        Some("compact") => Style::Compact,
+        Some(_) => return Err("`style` must be compact or spaced".into()),
+    };
+    Ok(Cow::Owned(unfold(message.get(), style)))
 }
 
 /// How a session ended, by a record that says so.

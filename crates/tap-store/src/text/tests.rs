@@ -1,5 +1,7 @@
 //! Tests of the text form: what was exported comes back equal, and what makes no sense is refused with its line.
 
+use std::io::Cursor;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -10,13 +12,24 @@ fn exported(store: &Store, id: SessionId) -> String {
     let sessions = store.sessions().unwrap();
     let session = sessions.iter().find(|session| session.id == id).unwrap();
     let mut out = Vec::new();
-    export(store, session, &(0..=u64::MAX), 1, &mut out, Path::new("out")).unwrap();
+    export(store, session, &ExportOptions::default(), None, &mut out, Path::new("out")).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// The newest session as text.
+fn exported_as(store: &Store, options: &ExportOptions) -> String {
+    let mut out = Vec::new();
+    export(store, &store.sessions().unwrap()[0], options, None, &mut out, Path::new("out")).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn part_of(range: RangeInclusive<u64>, first: u64) -> ExportOptions {
+    ExportOptions { range, first, ..ExportOptions::default() }
 }
 
 fn imported(text: impl AsRef<[u8]>) -> Result<(Store, Imported), StoreError> {
     let store = Store::in_memory().unwrap();
-    let imported = import(&store, text.as_ref(), Path::new("a.jsonl"), "other")?;
+    let imported = import(&store, Cursor::new(text.as_ref()), Path::new("a.jsonl"), "other")?;
     Ok((store, imported))
 }
 
@@ -30,6 +43,15 @@ fn any_end() -> impl Strategy<Value = Option<SessionEnd>> {
     let end = (0..u64::from(u32::MAX) * 100, reason, 0..3u64);
     prop::option::of(end.prop_map(|(at_ns, reason, lost_bytes)| SessionEnd { at_ns, reason, lost_bytes }))
 }
+
+#[path = "tests/fixture.rs"]
+mod fixtures;
+#[path = "tests/captures.rs"]
+mod captures;
+#[path = "tests/schema.rs"]
+mod schema;
+#[path = "tests/folding.rs"]
+mod folding;
 
 proptest! {
     #[test]
@@ -64,7 +86,7 @@ proptest! {
             }
         }
         let store = Store::in_memory().unwrap();
-        match import(&store, &text[..], Path::new("a.jsonl"), "other") {
+        match import(&store, Cursor::new(&text[..]), Path::new("a.jsonl"), "other") {
             Ok(imported) => {
                 store.catch_up(imported.session, |_| {}).unwrap();
                 let _ = exported(&store, imported.session);
@@ -119,7 +141,7 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     let (store, id) = stored(&segments("-> 1\n<- 2\n!! 3\n-> 4"), None);
     let session = store.sessions().unwrap().remove(0);
     let mut out = Vec::new();
-    assert_eq!(export(&store, &session, &(2..=3), 1, &mut out, Path::new("out")).unwrap(), 2);
+    assert_eq!(export(&store, &session, &part_of(2..=3, 1), None, &mut out, Path::new("out")).unwrap().n_frames, 2);
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().skip(1).count(), 2, "{text}");
     assert_eq!(session.id, id);
@@ -128,7 +150,7 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     assert_eq!(done.first, 2);
     for (range, first) in [(0..=u64::MAX, 2), (1..=1, 2), (2..=9, 3)] {
         let mut out = Vec::new();
-        export(&part, &part.sessions().unwrap()[0], &range, done.first, &mut out, Path::new("out")).unwrap();
+        export(&part, &part.sessions().unwrap()[0], &part_of(range.clone(), done.first), None, &mut out, Path::new("out")).unwrap();
         assert_eq!(imported(&out).unwrap().1.first, first, "{range:?}");
     }
     assert!(!exported(&store, id).contains(r#""first""#));
@@ -177,7 +199,8 @@ fn records_of_kinds_that_are_not_known_are_left_out_and_counted() {
 {}
 "#;
     let (store, done) = imported(text).unwrap();
-    assert_eq!((done.n_frames, done.n_unknown), (1, 3));
+    // What is known, but is nothing that passed, is not told of.
+    assert_eq!((done.n_frames, done.n_unknown), (1, 2));
     assert_eq!(recorded(&store, done.session).len(), 1);
 }
 
@@ -185,7 +208,7 @@ fn records_of_kinds_that_are_not_known_are_left_out_and_counted() {
 fn a_recording_that_is_there_already_gets_another_uuid() {
     let (store, id) = stored(&segments("-> 1"), None);
     let text = exported(&store, id);
-    let done = import(&store, text.as_bytes(), Path::new("a"), "other").unwrap();
+    let done = import(&store, Cursor::new(text.as_bytes()), Path::new("a"), "other").unwrap();
     assert_eq!(done.uuid, "other");
     assert_eq!(recorded(&store, done.session), recorded(&store, id));
     assert_eq!(store.sessions().unwrap().len(), 2);
@@ -197,8 +220,8 @@ fn a_line_that_makes_no_sense_is_named_and_nothing_is_put_in() {
     let good = "{\"to\":\"client\",\"msg\":{}}";
     for (lines, line, told) in [
         (&[][..], 1, "the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"),
-        (&["", " "], 3, "the file is empty"),
-        (&["hello"], 1, "no recording of mcp-tap begins like this"),
+        (&["", " "], 2, "the file is empty"),
+        (&["hello"], 1, "not a record: a JSON object must begin here, and `hello` does"),
         (&[good], 1, "no recording of mcp-tap begins like this"),
         (
             &["{\"mcp-tap\":\"recording/3\",\"command\":{\"now\":\"an object\"}}"],
@@ -206,8 +229,14 @@ fn a_line_that_makes_no_sense_is_named_and_nothing_is_put_in() {
             "the format is recording/3, and this mcp-tap knows recording/1 and recording/2: update mcp-tap",
         ),
         (&["{\"mcp-tap\":\"recording/1\",\"command\":7}"], 1, "no recording of mcp-tap begins like this"),
-        (&[header, good, "", "{\"to\":"], 4, "not a record: EOF while parsing"),
+        (&[header, good, "", "{\"to\":"], 4, "not a record: the file ends before this record does"),
+        (&[header, good, "{\"to\":\"", ""], 3, "not a record: the file ends inside a string"),
         (&[header, "[1]"], 2, "not a record"),
+        (&[header, good, "{\"to\":\"client\",", " \"msg\":{", "  \"a\" 1}}"], 5, "not a record: expected `:`"),
+        (&[header, good, "}", good], 3, "not a record: a JSON object must begin here, and `}` does"),
+        (&[header, good, header], 3, "a second recording begins here"),
+        (&[header, "{\"to\":\"client\",\"msg\":{},\"style\":\"wide\"}"], 2, "`style` must be compact or spaced"),
+        (&["{\"mcp-tap\":\"recording/1\",\"profile\":\"short\"}"], 1, "`profile` must be lossless or fixture"),
         (&[header, good, "{\"to\":\"nobody\",\"msg\":1}"], 3, "`to` must be server or client"),
         (&[header, "{\"eof\":\"nobody\"}"], 2, "`eof` must be server, client or stderr"),
         (&[header, "{\"to\":\"client\",\"raw\":\"\",\"eol\":\"cr\"}"], 2, "`eol` must be lf, crlf or none"),
@@ -221,7 +250,7 @@ fn a_line_that_makes_no_sense_is_named_and_nothing_is_put_in() {
         (&[header, "{\"at\":18446744074,\"to\":\"client\",\"msg\":1}"], 2, "`at` must be seconds"),
     ] {
         let store = Store::in_memory().unwrap();
-        let error = import(&store, lines.join("\n").as_bytes(), Path::new("a.jsonl"), "other").unwrap_err();
+        let error = import(&store, Cursor::new(lines.join("\n")), Path::new("a.jsonl"), "other").unwrap_err();
         let start = format!("a.jsonl line {line}: {told}");
         assert!(error.to_string().starts_with(&start), "lines {lines:?}: {error}");
         assert_eq!(store.sessions().unwrap(), [], "lines {lines:?}");
@@ -313,7 +342,7 @@ proptest! {
             }
         }
         let store = Store::in_memory().unwrap();
-        match import(&store, &text[..], Path::new("a.jsonl"), "other") {
+        match import(&store, Cursor::new(&text[..]), Path::new("a.jsonl"), "other") {
             Ok(imported) => store.catch_up(imported.session, |_| {}).unwrap(),
             Err(error) => prop_assert!(matches!(error, StoreError::Text { .. }), "{error}"),
         }
@@ -396,7 +425,7 @@ fn a_part_of_a_recording_over_http_keeps_what_its_frames_need() {
         (50..=60, ""),
     ] {
         let mut out = Vec::new();
-        let n_frames = export(&store, &session, &range, 1, &mut out, Path::new("out")).unwrap();
+        let Exported { n_frames, .. } = export(&store, &session, &part_of(range.clone(), 1), None, &mut out, Path::new("out")).unwrap();
         assert_eq!(n_frames, range.clone().filter(|seq| *seq <= 9).count() as u64);
         let (part, done) = imported(&out).unwrap();
         part.catch_up(done.session, |_| {}).unwrap();
@@ -427,13 +456,13 @@ fn what_is_exported_while_it_runs_is_not_taken_for_the_recording_of_a_tap_that_w
     let store = Store::open(&path).unwrap();
     let exported = |store: &Store| {
         let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
-        export(store, &session, &(0..=u64::MAX), 1, &mut out, Path::new("out")).unwrap();
+        export(store, &session, &ExportOptions::default(), None, &mut out, Path::new("out")).unwrap();
         (session, out)
     };
     let (session, text) = exported(&store);
     assert!(session.live);
     let other = Store::in_memory().unwrap();
-    import(&other, &text[..], Path::new("in"), "0123").unwrap();
+    import(&other, Cursor::new(&text[..]), Path::new("in"), "0123").unwrap();
     let end = Some(SessionEnd { at_ns: 2_000_000, reason: None, lost_bytes: 0 });
     assert_eq!(other.sessions().unwrap()[0].end, end);
     recorder.finish(SessionEnd { at_ns: 9, reason: None, lost_bytes: 0 });

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use tap_exchange::Head;
 use tap_frame::{HttpEnd, HttpHead, HttpPart};
 
+use super::import::message_of;
 use super::pack::Item;
 
 const PARTS: [(HttpPart, &str); 5] = [
@@ -136,6 +137,7 @@ struct Bytes<'a> {
     after: Option<String>,
     raw: Option<String>,
     base64: Option<String>,
+    style: Option<String>,
 }
 
 /// What a record of the exchange `number` says; `None` where it is of a kind that is not known.
@@ -169,7 +171,8 @@ pub(super) fn item(number: u64, line: &[u8]) -> Result<Option<Item>, String> {
     let bytes = match (record.msg, record.raw, record.base64) {
         (Some(message), ..) => {
             let (before, after) = (record.before.unwrap_or_default(), record.after.unwrap_or_default());
-            [before.as_bytes(), message.get().as_bytes(), after.as_bytes()].concat()
+            let message = message_of(message, record.style.as_deref())?;
+            [before.as_bytes(), message.as_bytes(), after.as_bytes()].concat()
         }
         (None, Some(text), _) => text.into_bytes(),
         (None, None, Some(encoded)) => BASE64.decode(encoded).map_err(|error| format!("bad base64: {error}"))?,

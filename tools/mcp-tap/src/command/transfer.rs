@@ -1,20 +1,24 @@
-//! `mcp-tap export` and `mcp-tap import`: recordings as text files.
+//! `mcp-tap export`, `mcp-tap redact` and `mcp-tap import`: recordings as text files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
-use tap_store::{Store, StoreError, export, import};
+use tap_redact::{Redactor, Replaced, Unjudged};
+use tap_store::{
+    ExportOptions, Exported, FOLD_COLUMNS, Profile, Rewritten, Store, StoreError, export, find_secrets, rewrite,
+};
 
-use crate::arguments::{Export, Global, Import};
+use crate::arguments::{Export, Global, Import, Redact};
 use crate::failure::Failure;
 use crate::new_file::{NewFile, Readers, cannot_write};
 use crate::output::Output;
-use crate::reference::{database, must_not_be_read, new_uuid};
-use crate::text::shown;
+use crate::progress::catch_up;
+use crate::reference::{Found, Part, database, import_file, must_not_be_read};
+use crate::text::{counted, shown};
 
 pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Failure> {
-    let found = wanted.session.resolve(global)?;
+    let mut found = wanted.session.resolve(global)?;
     if let Some(number) = found.conversation {
         return Err(Failure::new(format!(
             "cannot export {} alone: a recording is exported as one",
@@ -22,30 +26,165 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
         ))
         .hint(format!("leave out the number behind the slash: `mcp-tap export {}`", found.name())));
     }
-    let range = found.part.range();
     let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
-    let n_frames = match file {
+    let options = options(wanted, file, &found)?;
+    if options.profile == Profile::Fixture {
+        // Who talked is in the header.
+        catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
+        found.refresh()?;
+    }
+    let mut redactor = (options.profile == Profile::Fixture && !wanted.no_redact)
+        .then(|| Redactor::new(wanted.redact.rules.clone(), homes()));
+    if redactor.is_none() && !wanted.redact.rules.is_empty() {
+        redactor = Some(Redactor::new(wanted.redact.rules.clone(), homes()));
+    }
+    // A fixture that is written as one keeps all that it says, also what this version does not know.
+    let as_it_is = found.file.as_deref().filter(|_| found.is_fixture() && options.profile == Profile::Fixture);
+    let as_it_is = as_it_is.filter(|path| found.part == Part::All && path.is_file());
+    let mut write = |out: &mut dyn Write, name: &Path| match as_it_is {
+        Some(path) => {
+            let source = |source| StoreError::Io { path: path.into(), source };
+            let input = BufReader::new(File::open(path).map_err(source)?);
+            let mut out = out;
+            let rewritten = rewrite(input, path, options.fold_columns, redactor.as_mut(), &mut out)?;
+            tell_unknown(global, &rewritten);
+            Ok(Exported { n_frames: found.session.digest.n_frames, replaced: rewritten.replaced })
+        }
+        None => export(&found.store, &found.session, &options, redactor.as_mut(), &mut { out }, name),
+    };
+    let exported = match file {
         None => {
             let mut out = Output::new(global);
-            export(&found.store, &found.session, &range, found.first, &mut out, Path::new("stdout")).map_err(gone)?
+            write(&mut out, Path::new("stdout")).map_err(gone)?
         }
         Some(path) => {
-            if path.extension().is_none_or(|extension| extension != "jsonl") {
-                return Err(Failure::new(format!("cannot write {}: its name does not end in .jsonl", path.display()))
-                    .hint("JSON Lines is the one format that this version writes"));
-            }
             must_not_be_read(global, path, std::iter::once(&wanted.session))?;
-            // A recording holds whatever was on the wire.
-            let mut out = BufWriter::new(NewFile::create(path, Readers::Owner)?);
-            let n_frames = export(&found.store, &found.session, &range, found.first, &mut out, path)?;
+            // A recording holds whatever was on the wire. A fixture is made for git.
+            let readers = if options.profile == Profile::Fixture { Readers::Usual } else { Readers::Owner };
+            let mut out = BufWriter::new(NewFile::create(path, readers)?);
+            let exported = write(&mut out, path)?;
             out.into_inner().map_err(|error| cannot_write(path, error.error()))?.finish()?;
-            n_frames
+            exported
         }
     };
     if !global.quiet && file.is_some() {
-        let _ = writeln!(std::io::stderr(), "{n_frames} frames, as they were: nothing was left out or replaced");
+        let mut stderr = std::io::stderr();
+        let n_frames = exported.n_frames;
+        let _ = match (options.profile, &redactor) {
+            (Profile::Lossless, None) => {
+                writeln!(stderr, "{n_frames} frames, as they were: nothing was left out or replaced")
+            }
+            (Profile::Lossless, Some(_)) => writeln!(stderr, "{n_frames} frames"),
+            (Profile::Fixture, Some(_)) => writeln!(stderr, "{n_frames} frames, without clocks"),
+            (Profile::Fixture, None) => {
+                writeln!(stderr, "{n_frames} frames, without clocks; secrets were not looked for (--no-redact)")
+            }
+        };
+        if let Some(redactor) = &redactor {
+            tell_replaced(&exported.replaced, redactor);
+        }
     }
     Ok(0)
+}
+
+/// The home folders that are known, whatever they look like.
+fn homes() -> Vec<String> {
+    std::env::var("HOME").into_iter().collect()
+}
+
+/// What was replaced, and what was not judged.
+fn tell_replaced(replaced: &[Replaced], redactor: &Redactor) {
+    let mut stderr = std::io::stderr();
+    for Replaced { marker, kind, count } in replaced {
+        let what = kind.map_or_else(|| "was there before".into(), |kind| kind.name().to_owned());
+        let _ = writeln!(stderr, "  {marker}: {what}, {}", counted(*count, "place"));
+    }
+    if !redactor.unjudged().is_empty() {
+        let _ = writeln!(stderr, "  not replaced, but long and mixed; to replace it as well, add:");
+    }
+    for Unjudged { path, length } in redactor.unjudged() {
+        let path = shown(path, false);
+        let _ = writeln!(stderr, "    --redact 'path:{path}'    ({length} characters)");
+    }
+}
+
+/// What was kept though nobody here knows what it means.
+fn tell_unknown(global: &Global, rewritten: &Rewritten) {
+    if !global.quiet && !rewritten.unknown.is_empty() {
+        let names: Vec<String> = rewritten.unknown.iter().take(10).map(|name| shown(name, false)).collect();
+        let _ = writeln!(std::io::stderr(), "  kept, but not known to this version: {}", names.join(", "));
+    }
+}
+
+/// `mcp-tap redact`: text recordings without secrets.
+pub(crate) fn redact_files(global: &Global, wanted: &Redact) -> Result<u8, Failure> {
+    let mut n_found = 0;
+    for path in &wanted.files {
+        let failed = |source| StoreError::Io { path: path.clone(), source };
+        let file = File::open(path).map_err(failed)?;
+        let input = BufReader::new(file);
+        let mut redactor = Redactor::new(wanted.redact.rules.clone(), homes());
+        let name = shown(&path.to_string_lossy(), false);
+        if wanted.check {
+            let mut out = Output::new(global);
+            let mut written = Ok(());
+            find_secrets(input, path, &mut redactor, &mut |line, finding| {
+                n_found += 1;
+                if written.is_ok() {
+                    let place = shown(&finding.path, false);
+                    written = writeln!(out, "{name}:{line}: {}: {place}", finding.kind.name());
+                }
+            })?;
+            written?;
+            out.finish()?;
+            continue;
+        }
+        let is_folded = path.extension().is_some_and(|extension| extension == "mcprec");
+        let fold_columns = wanted.fold.unwrap_or(if is_folded { FOLD_COLUMNS } else { 0 });
+        let readers = if is_folded { Readers::Usual } else { Readers::Owner };
+        let mut out = BufWriter::new(NewFile::create(path, readers)?);
+        let rewritten = rewrite(input, path, fold_columns, Some(&mut redactor), &mut out)?;
+        out.into_inner().map_err(|error| cannot_write(path, error.error()))?.finish()?;
+        if !global.quiet {
+            let _ = writeln!(std::io::stderr(), "{name}: {}", counted(rewritten.n_records, "record"));
+            tell_unknown(global, &rewritten);
+            tell_replaced(&rewritten.replaced, &redactor);
+        }
+    }
+    if n_found > 0 && !global.quiet {
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}: `mcp-tap redact FILE` replaces what was found",
+            counted(n_found, "possible secret")
+        );
+    }
+    Ok(u8::from(n_found > 0))
+}
+
+/// What is written, by the name of the file and what was asked for.
+fn options(wanted: &Export, file: Option<&Path>, found: &Found) -> Result<ExportOptions, Failure> {
+    let extension = file.map(|path| path.extension().unwrap_or_default().to_string_lossy().into_owned());
+    let is_folded = match extension.as_deref() {
+        Some("mcprec") => true,
+        Some("jsonl") | None => false,
+        Some(_) => {
+            let path = file.unwrap_or(Path::new("-"));
+            return Err(Failure::new(format!(
+                "cannot write {}: its name does not end in .mcprec or .jsonl",
+                path.display()
+            ))
+            .hint("a fixture for tests is a .mcprec, a lossless recording a .jsonl"));
+        }
+    };
+    let is_fixture = wanted.fixture || (is_folded && !wanted.lossless);
+    Ok(ExportOptions {
+        profile: if is_fixture { Profile::Fixture } else { Profile::Lossless },
+        range: found.part.range(),
+        first: found.first,
+        fold_columns: wanted.fold.unwrap_or(if is_folded { FOLD_COLUMNS } else { 0 }),
+        stderr: wanted.stderr,
+        rules: found.rules.clone(),
+    })
 }
 
 /// A reader of our output that is gone is no failure to tell of.
@@ -60,8 +199,7 @@ pub(crate) fn import_files(global: &Global, wanted: &Import) -> Result<u8, Failu
     let path = database(global)?;
     let store = Store::open_or_create(&path)?;
     for file in &wanted.files {
-        let opened = File::open(file).map_err(|source| StoreError::Io { path: file.clone(), source })?;
-        let imported = import(&store, BufReader::new(opened), file, &new_uuid())?;
+        let imported = import_file(&store, file)?;
         if !global.quiet {
             let mut stderr = std::io::stderr();
             let _ = writeln!(

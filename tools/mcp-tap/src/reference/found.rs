@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use tap_session::{At, HttpSessionNumber};
-use tap_store::{EndReason, Session, Store, Transport};
+use tap_store::{EndReason, Profile, Session, Store, Transport};
 
 use super::{Part, place};
 use crate::arguments::Global;
@@ -28,6 +28,10 @@ pub(crate) struct Found {
     pub(crate) file: Option<PathBuf>,
     /// Which number its first frame had in the session that the file is a part of; 1 where it is whole, as far as is said.
     pub(crate) first: u64,
+    /// What the file says of how it is matched and compared, JSON.
+    pub(crate) rules: Option<String>,
+    /// How much of its session the file holds.
+    pub(crate) profile: Profile,
 }
 
 impl Found {
@@ -100,6 +104,18 @@ impl Found {
             Some(EndReason::NotStarted(why)) if !why.is_empty() => format!("{end}: {why}"),
             _ => end,
         }
+    }
+
+    /// Whether it was read from a fixture.
+    pub(crate) fn is_fixture(&self) -> bool {
+        self.file.is_some() && self.profile == Profile::Fixture
+    }
+
+    /// Looks again at what its frames came to.
+    pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
+        let known = self.store.sessions()?.into_iter().find(|session| session.id == self.session.id);
+        self.session = known.unwrap_or_else(|| self.session.clone());
+        Ok(())
     }
 
     /// The number of its newest frame, once its lists are up to date; 0 when there is none.
