@@ -29,6 +29,7 @@ pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
 pub use text::{
-    ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, export, find_secrets, import, rewrite,
+    ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, TextFrames, TextPlace, export, find_secrets,
+    import, rewrite, text_frame,
 };
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

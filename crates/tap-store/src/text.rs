@@ -9,6 +9,7 @@
 
 mod fixture;
 mod fold;
+mod frames;
 mod http;
 mod import;
 mod pack;
@@ -38,6 +39,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
+pub use frames::{TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};
 pub use rewrite::{Rewritten, find_secrets, rewrite};
 

@@ -127,21 +127,11 @@ pub fn import(
     name: &Path,
     other_uuid: &str,
 ) -> Result<Imported, StoreError> {
-    let mut records = Records::new(input, name);
-    let Opened { mut start, has_uuid, first, profile, rules } = open(&mut records, name)?;
-    let mut survey = Survey::default();
-    if profile == Profile::Fixture {
-        survey = Survey::of(&mut records)?;
-        let mut input = records.into_input();
-        input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
-        records = Records::new(input, name);
-        records.advance()?;
-    }
+    let (Opened { mut start, has_uuid, first, profile, rules }, mut reading) = Reading::open(input, name)?;
     if !has_uuid || store.has(&start.uuid)? {
         start.uuid = other_uuid.into();
     }
-    let mut reading = Reading { records, profile, survey, number: 0, queue: VecDeque::new() };
-    let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
+    let mut found = Found::new(start.opened_unix_ns);
     let found_cell = std::cell::RefCell::new(&mut found);
     let end = || found_cell.borrow_mut().end.take();
     let session = match start.transport {
@@ -168,11 +158,11 @@ pub fn import(
 
 /// What a header says.
 pub(super) struct Opened {
-    start: SessionStart,
+    pub(super) start: SessionStart,
     has_uuid: bool,
     first: u64,
-    profile: Profile,
-    rules: Option<String>,
+    pub(super) profile: Profile,
+    pub(super) rules: Option<String>,
 }
 
 /// Reads the header.
@@ -224,13 +214,13 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
-struct Body {
+pub(super) struct Body {
     stream: Stream,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     origin: Origin,
 }
 
-struct Found {
+pub(super) struct Found {
     opened_unix_ns: u64,
     n_frames: u64,
     n_unknown: u64,
@@ -238,7 +228,7 @@ struct Found {
     end: Option<SessionEnd>,
 }
 
-struct Reading<'a, R> {
+pub(super) struct Reading<'a, R> {
     records: Records<'a, R>,
     profile: Profile,
     survey: Survey,
@@ -248,7 +238,36 @@ struct Reading<'a, R> {
     queue: VecDeque<Passed>,
 }
 
+impl Found {
+    pub(super) fn new(opened_unix_ns: u64) -> Self {
+        Self { opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None }
+    }
+}
+
+impl<'a, R: BufRead + Seek> Reading<'a, R> {
+    /// Reads the header, and of a fixture all of it once.
+    pub(super) fn open(input: R, name: &'a Path) -> Result<(Opened, Self), StoreError> {
+        let mut records = Records::new(input, name);
+        let opened = open(&mut records, name)?;
+        let mut survey = Survey::default();
+        if opened.profile == Profile::Fixture {
+            survey = Survey::of(&mut records)?;
+            let mut input = records.into_input();
+            input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
+            records = Records::new(input, name);
+            records.advance()?;
+        }
+        let profile = opened.profile;
+        Ok((opened, Self { records, profile, survey, number: 0, queue: VecDeque::new() }))
+    }
+}
+
 impl<R: BufRead> Reading<'_, R> {
+    /// The newest record: its line, from 1, and where it begins in the file, bytes.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (self.records.line(), self.records.begins_at())
+    }
+
     fn wrong(&self, problem: impl Into<String>) -> StoreError {
         self.records.wrong(problem)
     }
@@ -276,7 +295,7 @@ impl<R: BufRead> Reading<'_, R> {
         Ok(Some((record, found.newest_ns)))
     }
 
-    fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
+    pub(super) fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
         while let Some((record, at_ns)) = self.record(found)? {
             if record.is_beside() {
                 continue;
@@ -364,7 +383,7 @@ impl<R: BufRead> Reading<'_, R> {
 }
 
 /// What a record of a frame holds; `None` where it is a record of another kind.
-fn body(record: &Record<'_>) -> Result<Option<Body>, String> {
+pub(super) fn body(record: &Record<'_>) -> Result<Option<Body>, String> {
     let to = match record.to.as_deref() {
         Some("server") => Some(Stream::ToServer),
         Some("client") => Some(Stream::ToClient),
