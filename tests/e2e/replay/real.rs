@@ -207,3 +207,61 @@ fn clients_over_http_get_the_recorded_answers() {
         served.stop();
     }
 }
+
+/// What was recorded over HTTP is played over HTTP, each session its own, and the client sees the same.
+#[test]
+fn a_recording_over_http_is_played_by_conversation() {
+    let Some((node, python)) = peers::node_and_python("replay of a recording over HTTP") else {
+        return;
+    };
+    let client = node.script("client2.mjs", &[]);
+    let scratch = Scratch::new();
+    let url = |tap: &Tap| [OsString::from(format!("http://{}/mcp", tap.address()))];
+    for mode in ["legacy", "2026-07-28"] {
+        let mut script = small();
+        script["mode"] = mode.into();
+        let command = python.server();
+        let server = command.iter().map(|word| word.to_str().unwrap());
+        let name = format!("over-{}", &mode[..4]);
+        let start = ["run", "--http", "127.0.0.1:0", "--name", &name, "--"];
+        let tap = Tap::start(scratch.tap(start.into_iter().chain(server)));
+        // Two sessions: the second is no part of what the first one is played from.
+        let live = seen(&scratch, &client, &url(&tap), &script);
+        let mut other = script.clone();
+        other["steps"] = json!([["tools/list"], ["tools/call", {"name": "add", "arguments": {"a": 1, "b": 1}}]]);
+        seen(&scratch, &client, &url(&tap), &other);
+        tap.stop();
+
+        let served = Tap::start(scratch.tap(["replay", &name, "--http", "127.0.0.1:0"]));
+        let sealed = |lines: Vec<String>| -> Vec<String> {
+            lines.into_iter().filter(|line| !line.contains("requestState")).collect()
+        };
+        let (live, played) = (sealed(live), sealed(seen(&scratch, &client, &url(&served), &script)));
+        assert_same(mode, &live, &played);
+        served.stop();
+        // And on stdio: the results of the steps are the same.
+        let on_stdio = seen(&scratch, &python.client(), &player(&scratch, &[&name]), &script);
+        assert!(!on_stdio.iter().any(|line| line.contains("-31001")), "{on_stdio:?}");
+    }
+}
+
+/// The oldest of the transports.
+#[test]
+fn a_client_over_sse_gets_the_recorded_answers() {
+    let Some((node, python)) = peers::node_and_python("replay over SSE") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let tap = [TAP.into(), "--db".into(), scratch.db().into(), "run".into(), "--name".into(), "peer".into()];
+    let tapped: Vec<OsString> = tap.into_iter().chain(["--".into()]).chain(python.server()).collect();
+    let mut script = small();
+    seen(&scratch, &node.client(), &tapped, &script);
+    script["transport"] = "sse".into();
+    let served = Tap::start(scratch.tap(["replay", "peer", "--http", "127.0.0.1:0"]));
+    let url = [OsString::from(format!("http://{}/sse", served.address()))];
+    let played = seen(&scratch, &node.client(), &url, &script);
+    let steps: Vec<&String> = played.iter().filter(|line| line.contains("\"step\"")).collect();
+    assert_eq!(steps.len(), 12, "{played:?}");
+    assert!(!played.iter().any(|line| line.contains("-31001")), "{played:?}");
+    served.stop();
+}
