@@ -21,10 +21,10 @@ mod rewrite;
 mod script;
 mod server;
 
-pub use message::{Message, Nature, Role, Unit};
+pub use message::{Interaction, Message, Nature, Opening, Role, Unit};
 pub use miss::{Closest, Miss, NO_RECORDED_ANSWER, Reason};
 pub use options::{MissingCapability, Options, Order, Repeat, Unanswered, Unmatched};
 pub use recording::{InMemory, Recording};
 pub use report::{Note, NoteKind, Report, Unused};
-pub use script::{Interaction, Opening, Script, read_scripts};
+pub use script::{Script, read_scripts};
 pub use server::{Output, Player, Source};
