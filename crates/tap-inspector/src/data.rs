@@ -29,6 +29,8 @@ pub struct SessionLine {
     pub key: SessionKey,
     /// How it is named on the command line.
     pub reference: String,
+    /// What a person calls it.
+    pub label: Option<String>,
     /// What the server is called.
     pub name: String,
     /// Its command line, or its address.
@@ -160,6 +162,19 @@ pub struct Whole {
     pub bytes: Arc<[u8]>,
 }
 
+/// A request of HTTP, as far as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// `POST`, `GET`, …
+    pub verb: String,
+    /// Where to.
+    pub url: String,
+    /// Names and values of its fields; a value is `None` where it was not recorded, for it may be a secret.
+    pub fields: Vec<(String, Option<String>)>,
+    /// Its body as it was on the wire; `None` where that is too large to be copied.
+    pub body: Option<Vec<u8>>,
+}
+
 /// A message that was asked for, with the other half of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageParts {
@@ -169,6 +184,8 @@ pub struct MessageParts {
     pub other: Option<Whole>,
     /// Of HTTP: head and times of its exchange, a line each.
     pub exchange: Vec<(String, String)>,
+    /// Of HTTP: the request of its exchange.
+    pub request: Option<HttpRequest>,
 }
 
 /// Something that is true of a session.
@@ -189,6 +206,40 @@ pub struct Fact {
 pub struct StatedFacts {
     /// The message's number.
     pub seq: u64,
+    /// The message, as a row; `None` where there is none with that number.
+    pub row: Option<Row>,
+    /// How long after the session's beginning that was, nanoseconds.
+    pub since_ns: u64,
+    /// Of which session of MCP, in a recording that can hold many.
+    pub conversation: Option<u64>,
     /// What was true.
     pub facts: Vec<Fact>,
+    /// What the message ended: what it was called, and what it was.
+    pub gone: Vec<(String, String)>,
+    /// The list of which all was wanted: `tools`, …
+    pub list: Option<String>,
+    /// What is in that list, or the beginning of it: name, and what is known of it.
+    pub items: Vec<(String, String)>,
+    /// How much is in it.
+    pub n_items: u64,
+}
+
+/// A mark on a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkLine {
+    /// The message.
+    pub at: At,
+    /// What it is called on the command line, if it has a name.
+    pub name: Option<String>,
+    /// What was written about it.
+    pub note: Option<String>,
+}
+
+/// A moment to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// So long after the session's beginning, nanoseconds.
+    Since(u64),
+    /// This time of day where the person is, the first time that it was in the session: nanoseconds since midnight.
+    Clock(u64),
 }

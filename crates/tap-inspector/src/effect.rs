@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use tap_filter::Filter;
-use tap_session::At;
+use tap_session::{At, Link};
 
+use crate::about::{About, AboutPart};
 use crate::compare::Compared;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::overview::Overview;
 use crate::search::Hits;
-use crate::stats::StatsAnswer;
+use crate::sessions::SessionSummary;
+use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
 
 /// Which question an answer belongs to. Later questions have higher numbers.
@@ -24,6 +27,13 @@ pub enum Effect {
     Cancel(Ticket),
     /// Put a text where it can be pasted from.
     Copy(String),
+    /// Put bytes where they can be pasted from, or, if they are too many for that, into a new file of this name.
+    CopyBytes {
+        /// What.
+        bytes: Vec<u8>,
+        /// The file's name.
+        name: String,
+    },
     /// Show bytes in the pager (`false`) or the editor (`true`); the terminal is theirs meanwhile.
     Open {
         /// What.
@@ -40,6 +50,8 @@ pub enum Effect {
         /// The file's name.
         name: String,
     },
+    /// Show the bundled demonstration in place of the recordings.
+    Demo,
     /// Let the shell have the terminal for a while.
     Suspend,
     /// Draw everything anew.
@@ -53,6 +65,18 @@ pub enum Effect {
 pub enum Query {
     /// Which sessions there are.
     Sessions,
+    /// What is beside the list of sessions: the last problem of one, its slowest tools, its last calls.
+    Summary(SessionKey),
+    /// How many rules these sessions broke, one after the other, when there is nothing else to do.
+    Judge(Vec<SessionKey>),
+    /// Give a session a label, or take it away.
+    Label(SessionKey, Option<String>),
+    /// Delete a session.
+    Delete(SessionKey),
+    /// Which messages of a session have marks.
+    Marks(SessionKey),
+    /// Put a mark on a message in place of the one that it has, or take it away; answered with all marks.
+    Mark(SessionKey, At, Option<MarkLine>),
     /// To be told when a session grows, until another one is watched.
     Watch(SessionKey),
     /// Some rows once more: those of calls that were waiting.
@@ -61,14 +85,24 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
-    /// What was true after a message, and what it changed.
-    State(SessionKey, u64),
+    /// What is known around a message.
+    About(SessionKey, At, AboutPart),
+    /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
+    State(SessionKey, u64, Option<String>),
+    /// Which message was the first at a moment or after it.
+    At(SessionKey, Moment),
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
     /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
-    Stats(SessionKey, Option<Arc<Filter>>),
+    Stats(StatsQuery),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
+    /// Which messages belong to which others, of those between these two.
+    Links(SessionKey, At, At),
+    /// The requests that came before this message and were not answered before it.
+    Begun(SessionKey, At),
+    /// All of a session in one line; told in parts.
+    Overview(SessionKey),
     /// How two sessions differ.
     Compare(SessionKey, SessionKey),
     /// What fits in all sessions, the newest first; told in parts.
@@ -127,20 +161,38 @@ pub struct RowsAnswer {
 pub enum Answer {
     /// The sessions, live ones first; `true` when their figures are up to date.
     Sessions(Vec<SessionLine>, bool),
+    /// What is beside the list of sessions.
+    Summary(Box<SessionSummary>),
+    /// How many rules a session broke, errors, warnings and notes, if that is known now; and whether it was the last one.
+    Judged(SessionKey, Option<[u64; 3]>, bool),
+    /// Marks of a session, all of them; what was changed, if anything was, in words.
+    Marks(Vec<MarkLine>, String),
+    /// Something was changed in the recordings, in words; the sessions are to be looked at anew.
+    Changed(String),
     /// Rows.
     Rows(RowsAnswer),
     /// Rows that are there already, as they are now.
     Again(Vec<Row>),
     /// A message.
     Message(Box<MessageParts>),
+    /// What is known around a message.
+    About(Box<About>),
     /// A state.
-    State(StatedFacts),
+    State(Box<StatedFacts>),
+    /// A message; `None` when there is none so late.
+    At(Option<At>),
     /// Findings up to the message with this number; `true` when that is all.
     Findings(Vec<FindingLine>, u64, bool),
     /// Figures.
     Stats(Box<StatsAnswer>),
     /// What a server offers.
     Tools(Box<ToolsAnswer>),
+    /// Which messages belong to which, as far as the session was followed.
+    Links(Vec<Link>),
+    /// Requests that were in flight.
+    Begun(Vec<Row>),
+    /// All of a session, as far as it was worked out.
+    Overview(Box<Overview>),
     /// How two sessions differ.
     Compared(Box<Compared>),
     /// What was found in all sessions, since the last part.

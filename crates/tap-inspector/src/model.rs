@@ -1,24 +1,32 @@
 //! The model: all that the inspector knows, and which questions are open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
+use crate::about::Slot;
 use crate::compare::Compare;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
-use crate::effect::Ticket;
+use crate::data::{FindingLine, MarkLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::detail::Find;
+use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
+use crate::overview::Overseen;
+use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
+use crate::sessions::Sessions;
+use crate::settings::Keys;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
 use crate::tools::Tools;
 use crate::tree::Tree;
+use crate::update::MarkPart;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +65,8 @@ pub struct Inspector {
     pub(crate) sessions: Sessions,
     /// The session to be opened once it is known.
     pub(crate) opens: Option<SessionKey>,
+    /// At which message.
+    pub(crate) opens_at: Option<At>,
     pub(crate) open: Option<Open>,
     pub(crate) compare: Compare,
     pub(crate) search: Search,
@@ -66,6 +76,11 @@ pub struct Inspector {
     /// Filters that were used, the oldest first.
     pub(crate) history: Vec<String>,
     pub(crate) shows_keys: bool,
+    pub(crate) keys: Keys,
+    /// A row a call in sessions that are opened, not a row a message.
+    pub(crate) calls: bool,
+    /// The view of a session that was looked at last.
+    pub(crate) last_view: View,
     /// Share of the width that the list has beside a message, percent.
     pub(crate) split: u16,
     newest_ticket: u64,
@@ -77,37 +92,6 @@ pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) bad: bool,
     pub(crate) until_unix_ns: u64,
-}
-
-/// The list of sessions.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    pub(crate) lines: Vec<SessionLine>,
-    pub(crate) loaded: bool,
-    pub(crate) cursor: usize,
-    pub(crate) top: usize,
-    /// Only those that hold this text are shown.
-    pub(crate) filter: String,
-    pub(crate) ticket: Option<Ticket>,
-    /// When they were asked for last, nanoseconds since the Unix epoch.
-    pub(crate) asked_unix_ns: u64,
-}
-
-impl Sessions {
-    /// Those that are shown.
-    pub(crate) fn shown(&self) -> Vec<&SessionLine> {
-        let wanted = self.filter.to_lowercase();
-        let fits = |line: &&SessionLine| {
-            let texts = [Some(&line.name), Some(&line.command), line.client.as_ref(), line.server.as_ref()];
-            wanted.is_empty()
-                || texts
-                    .into_iter()
-                    .flatten()
-                    .chain(line.revision.as_ref())
-                    .any(|text| text.to_lowercase().contains(&wanted))
-        };
-        self.lines.iter().filter(fits).collect()
-    }
 }
 
 /// Which pane has the keys.
@@ -126,6 +110,15 @@ pub(crate) struct Asked<T> {
     pub(crate) ticket: Option<Ticket>,
 }
 
+/// What was asked of a message that is on its way. It is dropped when the cursor goes to another one before.
+#[derive(Debug, Default)]
+pub(crate) struct Postponed {
+    /// Of which.
+    pub(crate) of: Option<At>,
+    /// In the order in which it was asked.
+    pub(crate) actions: Vec<Action>,
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -139,21 +132,30 @@ pub(crate) struct Open {
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
     pub(crate) detail_asked: Option<Asked<At>>,
+    /// What is to be done with a message as soon as it is here.
+    pub(crate) postponed: Postponed,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
-    pub(crate) state: Option<StatedFacts>,
-    pub(crate) state_asked: Option<Asked<u64>>,
-    pub(crate) state_scroll: usize,
+    pub(crate) state: Stated,
+    /// The message that is looked at, where that is not the one of the row with the cursor.
+    pub(crate) point: Option<Point>,
+    /// A question where a moment is.
+    pub(crate) moment: Option<Ticket>,
     pub(crate) findings: Findings,
+    pub(crate) overseen: Overseen,
     pub(crate) sequence: Sequence,
     pub(crate) stats: Stats,
     pub(crate) tools: Tools,
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
-    pub(crate) marks: BTreeSet<At>,
+    pub(crate) marks: BTreeMap<At, MarkLine>,
+    /// The question about them that was asked last, while it is open.
+    pub(crate) marking: Option<Ticket>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
+    /// A question about what came while a call was running.
+    pub(crate) unfolding: Option<Asked<At>>,
     /// A question about rows of calls that were waiting.
     pub(crate) again: Option<Ticket>,
     /// To be told when it grows.
@@ -161,10 +163,34 @@ pub(crate) struct Open {
 }
 
 /// A search for the next of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seeking {
     pub(crate) ticket: Ticket,
     pub(crate) forward: bool,
+    /// What is looked for, in words.
+    pub(crate) what: String,
+}
+
+/// A message that is looked at in a list in which it may have no row of its own: an answer where a row is a call, say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) at: At,
+    /// The row that had the cursor when it was gone to; while the cursor stays there, it is looked at. `None` while that row
+    /// is still to come.
+    pub(crate) row: Option<At>,
+}
+
+impl Open {
+    /// The mark of a row: of a call, that of its answer too.
+    pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
+        let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
+        self.marks.get(&row.at()).or_else(|| self.marks.get(&answer?))
+    }
+
+    /// The message that is looked at.
+    pub(crate) fn at(&self) -> Option<At> {
+        self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
+    }
 }
 
 /// Rules that were broken.
@@ -172,6 +198,8 @@ pub(crate) struct Seeking {
 pub(crate) struct Findings {
     pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
     pub(crate) n: u64,
+    /// The same as errors, warnings and notes.
+    pub(crate) n_by_severity: [u64; 3],
     /// How far the session was judged.
     pub(crate) seq: u64,
     pub(crate) complete: bool,
@@ -206,6 +234,25 @@ pub(crate) enum Form {
     Hex,
     /// Head and times of its HTTP exchange.
     Http,
+    /// Whether arguments and result fit their schemas.
+    Schema,
+    /// All messages of its call.
+    Call,
+    /// What may explain how it went.
+    Explain,
+}
+
+impl Form {
+    /// All of them with their names, in the order of their tabs.
+    pub(crate) const ALL: [(Self, &'static str); 7] = [
+        (Self::Pretty, "Pretty"),
+        (Self::Raw, "Raw"),
+        (Self::Hex, "Hex"),
+        (Self::Http, "Headers"),
+        (Self::Schema, "Schema"),
+        (Self::Call, "Call"),
+        (Self::Explain, "Explain"),
+    ];
 }
 
 /// A message that is open.
@@ -222,6 +269,12 @@ pub(crate) struct Detail {
     pub(crate) raw: (usize, Vec<Range<usize>>),
     /// It has changed since.
     pub(crate) stale: bool,
+    /// What is known around it, by [`AboutPart`](crate::AboutPart).
+    pub(crate) abouts: [Slot; 3],
+    /// A text that is looked for in it.
+    pub(crate) find: Option<Find>,
+    /// Request and answer stand beside each other; then, which line is at the top of each.
+    pub(crate) beside: Option<[usize; 2]>,
 }
 
 /// What lies over a view.
@@ -231,8 +284,18 @@ pub(crate) enum Overlay {
     Help(usize),
     /// A filter that is being typed, and what is wrong with it.
     Filter(Prompt),
+    /// What can be copied of the message, and which of it is chosen.
+    Copy(usize),
+    /// A text that is looked for in the message.
+    Find(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
+    /// A name or a note for a message.
+    Mark(Prompt, At, MarkPart),
+    /// A label for a session.
+    Label(Prompt, SessionKey),
+    /// What is to be done if the answer is yes.
+    Confirm(String, Query),
     /// Something to do by its name, and which of the matches is chosen.
     Palette(Prompt, usize),
 }
@@ -249,6 +312,7 @@ impl Inspector {
             view: View::Sessions,
             sessions: Sessions::default(),
             opens: None,
+            opens_at: None,
             open: None,
             compare: Compare::default(),
             search: Search::default(),
@@ -256,6 +320,9 @@ impl Inspector {
             note: None,
             history: Vec::new(),
             shows_keys: true,
+            keys: Keys::default(),
+            calls: true,
+            last_view: View::Timeline,
             split: 50,
             newest_ticket: 0,
         }
@@ -286,6 +353,8 @@ impl Inspector {
             (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
             (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
             (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
+            (View::State, _) => &[Scope::State, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
@@ -295,8 +364,14 @@ impl Inspector {
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        let lines = match self.view {
+            View::Sequence => self.sequence_foot(),
+            View::Timeline => usize::from(self.overview_height()),
+            View::State => usize::from(crate::view::strip_height(self.size.1)),
+            _ => 0,
+        };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + lines).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {
@@ -304,19 +379,26 @@ impl Inspector {
         self.note = Some(Note { text: text.into(), bad, until_unix_ns });
     }
 
-    /// What fits a name in the palette.
+    /// What fits a name in the palette. Of a place to go to nothing does: it is gone to.
     pub(crate) fn palette(&self, typed: &str) -> Vec<(&'static str, &'static str, Action)> {
+        if Place::read(typed).is_ok() {
+            return Vec::new();
+        }
         let typed = typed.to_lowercase();
         let scopes = self.scopes();
         let fits = |text: &str| {
             let mut text = text.chars();
             typed.chars().all(|wanted| text.any(|c| c == wanted))
         };
-        crate::keymap::KEYMAP
+        let mut found: Vec<_> = crate::keymap::KEYMAP
             .iter()
             .filter(|binding| scopes.contains(&binding.scope) && binding.action != Action::Palette)
             .filter(|binding| fits(binding.name) || fits(&binding.about.to_lowercase()))
             .map(|binding| (binding.name, binding.about, binding.action))
-            .collect()
+            .collect();
+        // What is called so comes before what is only told so.
+        found
+            .sort_by_key(|(name, ..)| (*name != typed, !name.starts_with(&typed), !name.contains(&typed), !fits(name)));
+        found
     }
 }

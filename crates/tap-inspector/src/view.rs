@@ -3,9 +3,11 @@
 mod compare;
 mod detail;
 mod overlay;
+mod overview;
 mod search;
 mod sequence;
 mod sessions;
+mod state;
 mod stats;
 mod timeline;
 mod tools;
@@ -15,9 +17,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::keymap::{Action, KEYMAP};
-use crate::model::{Inspector, View};
+use crate::keymap::{Action, KEYMAP, Scope};
+use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
+
+pub(crate) use sessions::PANEL_FROM;
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -36,6 +41,9 @@ pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {
 /// The row of the screen that the first row of a list is on.
 pub(crate) const LIST_TOP: usize = 4;
 
+/// The row of the screen that all of a session is on in one line, where there is room for it; lists are a row lower then.
+pub(crate) const OVERVIEW_ROW: usize = 2;
+
 impl Inspector {
     /// Draws all of it.
     pub fn view(&self, frame: &mut Frame<'_>) {
@@ -45,14 +53,16 @@ impl Inspector {
             return;
         }
         let keys_height = u16::from(self.shows_keys && area.height >= KEYS_FROM);
-        let [head, body, note, keys] = Layout::vertical([
+        let [head, strip, body, note, keys] = Layout::vertical([
             Constraint::Length(2),
+            Constraint::Length(self.overview_height()),
             Constraint::Fill(1),
             Constraint::Length(1),
             Constraint::Length(keys_height),
         ])
         .areas(area);
         self.draw_head(frame, head);
+        self.draw_overview(frame, strip);
         match (self.view, &self.open) {
             (View::Compare, _) => self.draw_compare(frame, body),
             (View::Search, _) => self.draw_search(frame, body),
@@ -80,6 +90,7 @@ impl Inspector {
             (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
             (View::Tools, "8 Tools"),
+            (View::Search, "S Search"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -101,7 +112,14 @@ impl Inspector {
                 let style = if note.bad { self.theme.bad } else { self.theme.good };
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
+            (None, Some(Open { pane: Pane::Detail, detail: Some(detail), .. }), View::Timeline)
+                if detail.form == Form::Pretty || detail.find.is_some() =>
+            {
+                self.about_place(detail)
+            }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Sequence) => self.about_arrow(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -113,9 +131,17 @@ impl Inspector {
             return;
         }
         let actions: &[Action] = match self.view {
-            View::Sessions => {
-                &[Action::Open, Action::Filter, Action::Reload, Action::Palette, Action::Help, Action::Back]
-            }
+            View::Sessions => &[
+                Action::Open,
+                Action::Filter,
+                Action::Sort,
+                Action::MarkSession,
+                Action::Compare,
+                Action::Label,
+                Action::Delete,
+                Action::Help,
+                Action::Back,
+            ],
             View::Timeline => &[
                 Action::Open,
                 Action::Filter,
@@ -123,22 +149,72 @@ impl Inspector {
                 Action::CallsOrFrames,
                 Action::Form,
                 Action::ViewState,
-                Action::CopyMessage,
+                Action::CopyMenu,
                 Action::Follow,
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Sequence => &[
+                Action::Open,
+                Action::Filter,
+                Action::Scale,
+                Action::ZoomIn,
+                Action::ZoomTo,
+                Action::FollowCall,
+                Action::OtherHalf,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Search => &[
+                Action::Open,
+                Action::Filter,
+                Action::NextHit,
+                Action::PreviousHit,
+                Action::Palette,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::Findings | View::Compare => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
-        for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {
-            spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
+        // As it is called here: elsewhere the same may have another name.
+        let named = |action: &Action| {
+            let in_scope =
+                |scope: &Scope| KEYMAP.iter().find(|binding| binding.action == *action && binding.scope == *scope);
+            self.scopes().iter().find_map(in_scope)
+        };
+        for binding in actions.iter().filter_map(named) {
+            let keys = self.keys.of(binding);
+            let Some(key) = keys.first() else {
+                continue;
+            };
+            spans.push(span(key, self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }
         frame.render_widget(

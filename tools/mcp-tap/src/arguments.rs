@@ -3,6 +3,7 @@
 mod diff;
 mod proxy;
 mod replay;
+mod which;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
+pub(crate) use self::which::Which;
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
 #[derive(Debug, Parser)]
@@ -51,6 +53,9 @@ pub(crate) struct Global {
     /// Do not show long output through $PAGER on a terminal
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
+    /// The configuration [default: $XDG_CONFIG_HOME/mcp-tap/config.toml]
+    #[arg(long, global = true, value_name = "PATH", env = "MCP_TAP_CONFIG", value_hint = ValueHint::FilePath, hide_env_values = true, hide_short_help = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Write no talk on stderr, only errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
@@ -144,6 +149,11 @@ pub(crate) enum Command {
     Demo,
     /// Where the database is, and what is in it
     Db(Db),
+    /// What is configured, and where each value came from
+    ///
+    /// `config.toml` has `theme`, `mouse`, `[keys]` (what it is called in the inspector's help = keys) and `[colours]` (a meaning = a
+    /// style). Exit code 1 when something in it is wrong.
+    Config(Config),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -224,6 +234,9 @@ pub(crate) struct Inspect {
     /// Colours: terminal, blue-and-orange, plain
     #[arg(long, value_name = "NAME")]
     pub(crate) theme: Option<String>,
+    /// Leave the mouse to the terminal, so that it selects text
+    #[arg(long)]
+    pub(crate) no_mouse: bool,
 }
 
 /// Options of `ls`.
@@ -243,7 +256,7 @@ pub(crate) struct List {
 /// Options of `log`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'"
+    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'\n  mcp-tap log --all '\"no such file\" tool:read_*'"
 )]
 pub(crate) struct Log {
     /// Only what fits: words, field:value, is:error, arg.path:/etc/*, and, or, not; the documentation has all of it
@@ -252,6 +265,9 @@ pub(crate) struct Log {
     /// The session, or a part of it: last, github.2, 7f3a, x.jsonl, last:10..40
     #[arg(short, long, value_name = "REF", default_value = "last", hide_default_value = true)]
     pub(crate) session: Reference,
+    /// All sessions, the newest first: which messages fit, with the place
+    #[arg(short, long, conflicts_with_all = ["session", "follow", "frames", "calls"])]
+    pub(crate) all: bool,
     /// Every frame, not only calls: notifications, answers, stderr, noise
     #[arg(long, conflicts_with = "calls")]
     pub(crate) frames: bool,
@@ -294,36 +310,10 @@ pub(crate) enum Form {
     Http,
 }
 
-/// Which sessions are meant.
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Sessions, parts of them, or files [default: last]
-    #[arg(value_name = "REF", value_hint = ValueHint::FilePath)]
-    references: Vec<Reference>,
-    /// The same as REF; may be given several times
-    #[arg(short, long = "session", value_name = "REF", value_hint = ValueHint::FilePath)]
-    sessions: Vec<Reference>,
-    /// All sessions of the database
-    #[arg(short, long, conflicts_with_all = ["references", "sessions"])]
-    pub(crate) all: bool,
-}
-
-impl Which {
-    /// Those that were named.
-    pub(crate) fn named(&self) -> impl Iterator<Item = &Reference> {
-        self.references.iter().chain(&self.sessions)
-    }
-
-    /// Whether nothing was said of it, which means the newest one.
-    pub(crate) fn is_default(&self) -> bool {
-        !self.all && self.named().next().is_none()
-    }
-}
-
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003"
+    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003\n  mcp-tap check github tool:delete_*"
 )]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -399,7 +389,7 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
     #[command(flatten)]
@@ -407,9 +397,20 @@ pub(crate) struct Stats {
     /// What is counted together: calls of one tool, prompt or resource, or of one method
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,
-    /// One JSON object a line
+    /// How to write it
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub(crate) format: StatsFormat,
+    /// One JSON object a line; the same as --format json
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsFormat {
+    Text,
+    Json,
+    /// A table for spreadsheets, with the names that JSON has
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -438,12 +439,15 @@ pub(crate) struct State {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call\n  mcp-tap export last 'tool:find is:error' -o find.mcprec"
 )]
 pub(crate) struct Export {
     /// The session, or a part of it
     #[arg(value_name = "REF")]
     pub(crate) session: Reference,
+    /// Only what fits, and of a call both its request and its answer
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
     /// The file, ending in .mcprec (a fixture, folded) or .jsonl (lossless, a record a line) [default: .jsonl on stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -502,6 +506,21 @@ pub(crate) struct Import {
     /// Files that `mcp-tap export` wrote
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `config`.
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) what: ConfigCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print all values, and where each came from
+    Show,
+    /// Print the path of the file
+    Path,
 }
 
 /// Options of `db`.

@@ -1,16 +1,22 @@
 //! What happens in a session that is open.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use tap_session::{At, Severity};
 
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
+use crate::overview::Overseen;
 use crate::sequence::Sequence;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::tools::Tools;
+
+use super::navigate::none;
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -18,7 +24,7 @@ const LOOK_BACK: u64 = 1_000;
 
 impl Inspector {
     pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(line) = self.sessions.shown().get(self.sessions.cursor).map(|line| (*line).clone()) {
+        if let Some(line) = self.sessions.chosen().cloned() {
             self.open_session_line(line, effects);
         }
     }
@@ -30,18 +36,33 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
-            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            let asked = old.detail_asked.and_then(|asked| asked.ticket);
+            let questions = [
+                old.findings.ticket,
+                Some(old.watch),
+                old.again,
+                old.moment,
+                old.overseen.ticket,
+                old.unfolding.and_then(|asked| asked.ticket),
+                old.rows.pending_ticket(),
+                old.stats.pending(),
+                old.tools.pending(),
+                asked,
+            ];
+            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
+            effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
         let key = session.key;
         let watch = self.ticket();
+        let marking = self.ticket();
         effects.push(Effect::Ask(watch, Query::Watch(key)));
+        effects.push(Effect::Ask(marking, Query::Marks(key)));
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
-            calls: true,
+            calls: self.calls,
             rows: Rows::new(live),
             filter: None,
             last_seq: 0,
@@ -50,18 +71,22 @@ impl Inspector {
             zoomed: false,
             detail: None,
             detail_asked: None,
+            postponed: Postponed::default(),
             opens_strings: true,
-            state: None,
-            state_asked: None,
-            state_scroll: 0,
+            state: Stated::default(),
+            point: None,
+            moment: None,
             findings,
+            overseen: Overseen::default(),
             sequence: Sequence::default(),
             stats: Stats::default(),
             tools: Tools::default(),
             jumps: Vec::new(),
             jumps_back: 0,
-            marks: BTreeSet::new(),
+            marks: BTreeMap::new(),
+            marking: Some(marking),
             seeking: None,
+            unfolding: None,
             again: None,
             watch,
         });
@@ -69,7 +94,7 @@ impl Inspector {
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(crate) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -88,14 +113,18 @@ impl Inspector {
             open.rows.asked(next, part);
             effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
         }
-        let Some(at) = open.rows.current().map(Row::at) else {
+        let Some(at) = open.at() else {
             return;
         };
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
-        let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
+        if open.postponed.of != Some(at) {
+            open.postponed = Postponed::default();
+        }
+        let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
+        let is_looked_at = reads || self.view == View::Timeline && wide;
+        let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -104,14 +133,11 @@ impl Inspector {
             }
             effects.push(Effect::Ask(ticket, Query::Message(key, at)));
         }
-        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
-        {
+        if self.view == View::State {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
-                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+                open.state.ask(key, at.seq, ticket, effects);
             }
-            effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
         }
     }
 
@@ -121,13 +147,19 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
-        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.sequence.failed(ticket);
+        open.overseen.failed(ticket);
+        open.unfolding = open.unfolding.filter(|asked| asked.ticket != Some(ticket));
+        open.stats.failed(ticket);
+        open.tools.failed(ticket);
+        open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.marking = open.marking.filter(|marking| *marking != ticket);
+        open.moment = open.moment.filter(|moment| *moment != ticket);
+        open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
-        }
-        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
-            asked.ticket = None;
+            open.postponed = Postponed::default();
         }
     }
 
@@ -144,7 +176,7 @@ impl Inspector {
                     self.take_again(answer.rows);
                     return;
                 }
-                if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
+                if let Some(seeking) = open.seeking.clone().filter(|seeking| seeking.ticket == ticket) {
                     let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
                     match found.map(Row::at) {
                         Some(at) => {
@@ -153,13 +185,14 @@ impl Inspector {
                         }
                         None if answer.complete => {
                             open.seeking = None;
-                            self.say(
-                                if seeking.forward { "no problem behind this" } else { "no problem before this" },
-                                false,
-                            );
+                            self.say(none(&seeking.what, seeking.forward), false);
                         }
                         None => {}
                     }
+                    return;
+                }
+                if open.unfolding.is_some_and(|asked| asked.ticket == Some(ticket)) {
+                    self.take_between(ticket, &answer);
                     return;
                 }
                 open.rows.take(ticket, answer, height);
@@ -171,24 +204,57 @@ impl Inspector {
             Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 open.detail_asked = None;
                 let opens_strings = open.opens_strings;
-                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+                let before = open.detail.take();
+                // What is known of the same message stays wanted; of another one it does not.
+                effects.extend(before.iter().flat_map(Detail::tickets).map(Effect::Cancel));
+                open.detail = Some(Detail::new(*parts, before, opens_strings));
+                self.mark_detail();
+                self.show_hit();
+                self.do_postponed(effects);
             }
-            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
-                open.state_asked = None;
-                open.state = Some(facts);
+            Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::Marks(marks, what) if open.marking == Some(ticket) => {
+                open.marking = None;
+                open.marks = marks.into_iter().map(|mark| (mark.at, mark)).collect();
+                if !what.is_empty() {
+                    self.say(what, false);
+                }
+            }
+            Answer::At(at) if open.moment == Some(ticket) => {
+                open.moment = None;
+                match at {
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("the session was over by then", false),
+                }
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
                 open.findings.n += found.len() as u64;
                 open.findings.seq = seq;
                 open.findings.complete = complete;
+                let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
+                let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
+                let marks = found.iter().any(|finding| is_shown(finding.at));
                 for finding in found {
+                    let counted = match finding.severity {
+                        Severity::Error => &mut open.findings.n_by_severity[0],
+                        Severity::Warning => &mut open.findings.n_by_severity[1],
+                        Severity::Note => &mut open.findings.n_by_severity[2],
+                    };
+                    *counted += 1;
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if complete {
+                    self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
+                }
+                if marks {
+                    self.mark_detail();
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
                 open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
+                open.sequence.grown();
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
@@ -196,7 +262,15 @@ impl Inspector {
                         effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
                     }
                 }
+                if (grew || ended)
+                    && let Some(detail) = self.open.as_mut().and_then(|open| open.detail.as_mut())
+                    && !detail.parts.this.row.settled
+                {
+                    // More may belong to its call.
+                    detail.abouts.iter_mut().for_each(|slot| slot.asked = slot.ticket.is_some());
+                }
                 if grew || ended {
+                    self.unfold_again(effects);
                     self.ask_again(effects);
                 }
                 if ended {
@@ -204,15 +278,22 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Overview(overview) => open.overseen.take(ticket, *overview),
+            Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
-            | Answer::State(_)
+            | Answer::About(_)
+            | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
+            | Answer::Summary(_)
+            | Answer::Marks(..)
+            | Answer::Judged(..)
+            | Answer::Changed(_)
             | Answer::Hits(_) => {}
         }
     }
@@ -279,7 +360,7 @@ impl Inspector {
             return;
         };
         open.filter = filter;
-        let at = open.rows.current().map(Row::at);
+        let at = open.at();
         match at {
             Some(at) => {
                 open.rows.want(at);
