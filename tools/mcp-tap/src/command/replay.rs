@@ -93,6 +93,12 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
         return Err(Failure::new("--record does not go together with --http")
             .hint("record with `mcp-tap run --http`, and export the session"));
     }
+    if replay.dials.strict || replay.dials.report.is_some() {
+        return Err(Failure::new(
+            "--strict and --report do not go together with --http, where sessions end one by one",
+        )
+        .hint("misses are told on stderr as they happen"));
+    }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {
         source::source(global, reference)?;
