@@ -83,7 +83,7 @@ fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
     let report = player.report(needs_all);
     told.end(report, dials)?;
     let has_failed = dials.strict && !report.is_clean();
-    let was_exit = dials.unmatched == Unmatched::Exit && !report.misses.is_empty();
+    let was_exit = dials.unmatched == Unmatched::Exit && report.n_misses > 0;
     Ok(if has_failed || was_exit { NO } else { 0 })
 }
 
