@@ -106,13 +106,13 @@ impl Player {
 
     fn other_version(&mut self, live: &Live, recorded: &str, offered: &str, outputs: &mut Vec<Output>) {
         let cause = format!(
-            "mcp-tap replay: the recording is of revision {recorded}, and the client offers {}",
+            "the recording is of revision {recorded}, and the client offers {}",
             if offered.is_empty() { "none" } else { offered }
         );
         self.note(NoteKind::OtherRevision, cause.clone(), outputs);
         let error = serde_json::json!({
             "code": INVALID_PARAMS,
-            "message": cause,
+            "message": format!("mcp-tap replay: {cause}"),
             "data": { "supported": [recorded], "requested": offered },
         });
         let error = error.to_string();
