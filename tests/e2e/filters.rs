@@ -96,3 +96,93 @@ fn log_follows_what_fits() {
     assert!(wait_for(&mut tap).success());
     assert!(wait_for(&mut follow).success());
 }
+
+/// Exit code, what is on stdout, what is on stderr.
+fn run(scratch: &Scratch, arguments: &[&str]) -> (i32, String, String) {
+    let output = talk(scratch.tap(arguments), b"");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn stats_counts_the_calls_that_fit() {
+    let scratch = Scratch::new();
+    let demo = recording("demo.jsonl");
+    for (filter, expected) in [
+        (&["tool:forecast"][..], &[("tools/call forecast", 2, 1)][..]),
+        (&["tool:forecast", "is:error"], &[("tools/call forecast", 1, 1)]),
+        (&["latency>100ms", "or", "method:ping"], &[("tools/call report", 1, 0), ("ping", 1, 0)]),
+        (&["result.content[*].text:Atlantis"], &[("tools/call forecast", 1, 1)]),
+        (&["is:finding"], &[("tools/call forecsat", 1, 0)]),
+    ] {
+        let rows = scratch.json(&[&["stats", "--json", &demo], filter].concat());
+        let told: Vec<(&str, u64, u64)> = rows
+            .iter()
+            .map(|row| {
+                let number = |name: &str| row[name].as_u64().unwrap();
+                (row["what"].as_str().unwrap(), number("calls"), number("tool_errors"))
+            })
+            .collect();
+        assert_eq!(told, expected, "{filter:?}");
+    }
+    let (code, out, told) = run(&scratch, &["stats", &demo, "tool:nobody"]);
+    assert_eq!((code, out.as_str(), told.as_str()), (1, "", "no calls that fit\n"));
+    let (code, _, told) = run(&scratch, &["stats", &demo, "tool:find", "latncy>2s"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("tool:find latncy>2s\n            ^^^^^^"), "{told}");
+}
+
+#[test]
+fn check_tells_what_is_wrong_with_messages_that_fit() {
+    let scratch = Scratch::new();
+    let demo = recording("demo.jsonl");
+    for (filter, expected) in [
+        (&[][..], &[6, 18][..]),
+        (&["tool:forecsat"], &[18]),
+        (&["kind:raw"], &[6]),
+        (&["severity:error"], &[6]),
+        (&["n:7.."], &[18]),
+        (&["tool:forecast"], &[]),
+    ] {
+        let arguments = [&["check", "--level", "warning", "--json", &demo], filter].concat();
+        let (code, out, told) = run(&scratch, &arguments);
+        let numbers: Vec<u64> = out
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, expected, "{filter:?} {out} {told}");
+        assert_eq!(code, i32::from(!expected.is_empty()), "{filter:?}");
+    }
+    let (_, out, _) = run(&scratch, &["check", &demo, "tool:forecast"]);
+    assert!(out.contains("18 messages, of which those that fit tool:forecast"), "{out}");
+    let (code, _, told) = run(&scratch, &["check", &demo, "(is:error"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("this parenthesis is not closed"), "{told}");
+    let (code, _, told) = run(&scratch, &["check", "last:0"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("`last:0` names no session"), "{told}");
+}
+
+#[test]
+fn export_writes_whole_calls_that_fit_and_they_can_be_imported() {
+    let scratch = Scratch::new();
+    let demo = recording("demo.jsonl");
+    let file = scratch.path("part.jsonl");
+    let file = file.to_str().unwrap();
+    let (code, _, told) = run(&scratch, &["export", &demo, "is:s2c", "tool:forecast", "-o", file]);
+    assert_eq!(code, 0, "{told}");
+    // Answers were asked for; their requests belong to them.
+    assert!(told.contains("4 frames"), "{told}");
+    let rows = scratch.json(&["log", "--frames", "--json", "-s", file]);
+    let kinds: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kinds, ["request", "result", "request", "result"]);
+    assert!(rows.iter().all(|row| row["target"] == "forecast" && !row["pair_seq"].is_null()), "{rows:?}");
+    assert_eq!(run(&scratch, &["import", "-q", file]).0, 0);
+    assert_eq!(scratch.json(&["log", "--json"]).len(), 2);
+    let (code, out, told) = run(&scratch, &["export", &demo, "tool:nobody"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(told.contains("no messages that fit"), "{told}");
+    let (code, _, told) = run(&scratch, &["export", &demo, "tool:x", "sise>1k"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("did you mean `size`"), "{told}");
+}

@@ -304,6 +304,8 @@ fn a_text_recording_is_read_by_all_commands() {
         (&["stats", "REF/2"], 0),
         (&["state", "REF/2"], 0),
         (&["state", "REF:9", "--diff"], 0),
+        (&["diff", "REF/1", "REF/2", "--exit-code"], 1),
+        (&["diff", "REF/2", "REF/2", "--exit-code"], 0),
     ] {
         let looked = |reference: &str, database: &[&str]| {
             let arguments = command.iter().map(|word| word.replace("REF", reference)).collect::<Vec<_>>();

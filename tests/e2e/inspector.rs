@@ -142,6 +142,7 @@ fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
     {
         terminal.type_for(keys, shows);
     }
+    terminal.type_for("3", "linear, since");
     terminal.type_for("4", "in flight");
     terminal.type_for("6", "finding");
     terminal.type_for(":quit\r", "\x1b[?1049l");
@@ -226,6 +227,34 @@ fn a_live_session_is_followed_on_the_screen() {
     terminal.wait(from, "second/method");
     drop(stdin);
     terminal.wait(from, "exited");
+    assert!(wait_for(&mut tap).success());
+    terminal.type_in(":quit\r");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+}
+
+#[test]
+fn figures_of_a_live_session_grow() {
+    let scratch = Scratch::new();
+    let listed = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"later","inputSchema":{"type":"object"}}]}}"#;
+    let mut tap = scratch.run_sh(&format!("while read line; do echo '{listed}'; done")).spawn().unwrap();
+    let mut stdin = tap.stdin.take().unwrap();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"first/method\"}\n").unwrap();
+    wait_until("it is recorded", || {
+        scratch.db().exists() && scratch.tap(["log"]).output().is_ok_and(|output| has(&output.stdout, b"first/method"))
+    });
+    let mut terminal = Terminal::start(&scratch.tap(["inspect", "last"]));
+    terminal.wait(0, "live, follows");
+    terminal.type_for("5", "what the model pays for");
+    terminal.wait(0, "latency of");
+    let from = terminal.n_seen();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"second/method\"}\n").unwrap();
+    terminal.wait(from, "second/method");
+    // And what it offers, once it was listed.
+    terminal.type_for("8", "nothing was listed");
+    let from = terminal.n_seen();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").unwrap();
+    terminal.wait(from, "later");
+    drop(stdin);
     assert!(wait_for(&mut tap).success());
     terminal.type_in(":quit\r");
     assert_eq!(wait_for(&mut terminal.child).code(), Some(0));

@@ -349,6 +349,8 @@ fn stats_count_calls_by_tool_and_by_method() {
     assert_snapshot!("stats_tool", printed(0, &["stats", "-s", DEMO]));
     assert_snapshot!("stats_method", printed(0, &["stats", "-s", DEMO, "-s", MODERN, "--by", "method"]));
     assert_snapshot!("stats_json", printed(0, &["stats", "-s", DEMO, "--json"]));
+    assert_eq!(printed(0, &["stats", DEMO, "--format", "json"]), printed(0, &["stats", DEMO, "--json"]));
+    assert_snapshot!("stats_csv", printed(0, &["stats", DEMO, "--format", "csv"]));
 }
 
 #[test]

@@ -16,8 +16,10 @@ mod support;
 
 mod cases;
 mod commands;
+mod diff;
 mod faults;
 mod filters;
+mod fixtures;
 mod http;
 mod http_bridge;
 mod http_commands;

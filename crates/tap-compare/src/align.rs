@@ -7,6 +7,9 @@ use crate::key::MatchKey;
 /// How often two requests may be compared to find the nearest.
 const NEAREST_LIMIT: usize = 20_000;
 
+/// The method, and the name of the tool, prompt or resource.
+type Group = (String, Option<String>);
+
 /// Why two calls stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PairedBy {
@@ -52,7 +55,7 @@ pub fn align_calls(a: &[MatchKey], b: &[MatchKey], mut distance: impl FnMut(usiz
     }
     // What is left, by method and name, in the order of A.
     let group = |key: &MatchKey| (key.method().to_owned(), key.name().map(str::to_owned));
-    let mut groups: HashMap<(String, Option<String>), (Vec<usize>, Vec<usize>)> = HashMap::new();
+    let mut groups: HashMap<Group, (Vec<usize>, Vec<usize>)> = HashMap::new();
     let mut order = Vec::new();
     for (index, key) in a.iter().enumerate().filter(|(index, _)| !is_paired[*index]) {
         let entry = groups.entry(group(key)).or_insert_with(|| {

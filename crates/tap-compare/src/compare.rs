@@ -7,6 +7,7 @@ use tap_jsonrpc::{Key, Node, NodeKind};
 use crate::array::{Aligned, align};
 use crate::canonical::{DEPTH_LIMIT, Trails};
 use crate::difference::{Bound, Change, Comparison, Difference, Hidden, HiddenBy};
+use crate::key::Request;
 use crate::path::{Path, Side, Step};
 use crate::placeholder::{Looks, Markers};
 use crate::rules::{Depth, Dials};
@@ -47,7 +48,8 @@ impl<'d> Options<'d> {
 
 /// Compares two messages of JSON-RPC, each as it was on the wire.
 ///
-/// Left out: `jsonrpc`, `id`, and of a request its `_meta`. Of answers strings that hold JSON are compared as JSON.
+/// Left out: `jsonrpc`, `id`, and of a request what its [`MatchKey`](crate::MatchKey) leaves out as well: `_meta`, a cursor, the
+/// state and answers of a round, the id of a task. Of answers strings that hold JSON are compared as JSON.
 /// What markers stand for is remembered in `markers`.
 ///
 /// Cost: one pass over both for each level of nesting, at most; more only for arrays whose elements moved. Bounded by 100
@@ -55,11 +57,15 @@ impl<'d> Options<'d> {
 #[must_use]
 pub fn compare(a: &[u8], b: &[u8], options: &Options<'_>, markers: &mut Markers) -> Comparison {
     let mut walk = Walk::new(a.len() + b.len(), options, markers);
+    let bytes_a = a;
     let (a, b) = (Node::new(a), Node::new(b));
     if options.dials.depth == Depth::Status && options.side == Side::Response {
         walk.statuses(a, b);
     } else {
         walk.root = true;
+        if let Some(request) = Request::read(bytes_a).filter(|_| options.side == Side::Request) {
+            walk.left_out = request.left_out();
+        }
         walk.pair(a, b, &Trails::start(options.dials, options.side), 0);
     }
     walk.found
@@ -86,6 +92,8 @@ pub(crate) struct Walk<'o, 'm> {
     path_in_a: Option<Path>,
     /// Whether it is at the message itself.
     root: bool,
+    /// Members of a request's parameters that are no part of what is asked.
+    left_out: &'static [&'static str],
     texts: usize,
     work_limit_bytes: u64,
     pub(crate) found: Comparison,
@@ -99,6 +107,7 @@ impl<'o, 'm> Walk<'o, 'm> {
             path: Path::default(),
             path_in_a: None,
             root: false,
+            left_out: &["_meta"],
             texts: 0,
             work_limit_bytes: LEAST_WORK_BYTES.max(WORK_A_BYTE.saturating_mul(n_bytes as u64)),
             found: Comparison::default(),
@@ -241,7 +250,11 @@ impl<'o, 'm> Walk<'o, 'm> {
     fn objects(&mut self, a: Node<'_>, b: Node<'_>, trails: &Trails, depth: usize) {
         let is_root = std::mem::take(&mut self.root);
         let in_params = self.options.side == Side::Request && self.path.0 == [Step::Member("params".into())];
-        let left_out = |said: &[u8]| (is_root && matches!(said, b"jsonrpc" | b"id")) || (in_params && said == b"_meta");
+        let keys = self.left_out;
+        let left_out = |said: &[u8]| {
+            (is_root && matches!(said, b"jsonrpc" | b"id"))
+                || (in_params && keys.iter().any(|key| key.as_bytes() == said))
+        };
         // Members that share a key are told apart by which of them they are.
         let (members_a, members_b) = (numbered(a, left_out), numbered(b, left_out));
         let mut by_key: HashMap<&(Vec<u8>, u32), usize> = HashMap::new();

@@ -137,7 +137,8 @@ impl<'a> Request<'a> {
         Some(Self { method, name, params })
     }
 
-    fn left_out(&self) -> &'static [&'static str] {
+    /// Members of the parameters that are no part of what is asked.
+    pub(crate) fn left_out(&self) -> &'static [&'static str] {
         match self.method.as_str() {
             method if LISTS.contains(&method) => &["_meta", "cursor"],
             method if IN_ROUNDS.contains(&method) => &["_meta", "inputResponses", "requestState"],

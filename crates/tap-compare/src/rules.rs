@@ -55,6 +55,9 @@ pub struct ToolRules {
 }
 
 /// All rules: for every call, and more for some tools.
+///
+/// Read them with [`read`](Self::read) or [`parse`](Self::parse), which name the member that is wrong; as a part of another type
+/// they are read too, but then a member that is not known is passed over.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rules {

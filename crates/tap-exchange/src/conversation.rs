@@ -52,7 +52,7 @@ impl Counts {
 const FORGOTTEN: usize = 10_000;
 
 /// The sessions that the follower knows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Conversations {
     counts: BTreeMap<HttpSessionNumber, Counts>,
     changed: BTreeSet<HttpSessionNumber>,
@@ -61,6 +61,12 @@ pub(crate) struct Conversations {
 }
 
 impl Conversations {
+    /// How many bytes a clone copies, more or less.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let each = size_of::<Counts>() + size_of::<HttpSessionNumber>();
+        self.counts.len() * each + self.forgotten.len() * size_of::<Conversation>()
+    }
+
     /// Counts what was read of one. Gives it back as it is then, where the follower has forgotten it.
     pub(crate) fn take(
         &mut self,

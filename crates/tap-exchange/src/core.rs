@@ -75,6 +75,25 @@ impl Made {
 }
 
 impl Core {
+    /// Another one that goes on from here.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            follower: self.follower.clone(),
+            lens: Lens::default(),
+            meanings: Vec::new(),
+            n_frames: self.n_frames,
+            now: self.now,
+            asked: self.asked.clone(),
+            conversations: self.conversations.clone(),
+            refused: self.refused.clone(),
+        }
+    }
+
+    /// How many bytes that copies, more or less.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.asked.len() * size_of::<At>() + self.conversations.held_bytes()
+    }
+
     /// Gives what was made a number.
     pub(crate) fn frame(&mut self, made: Made, exchange: Option<u64>) -> ReadFrame {
         self.n_frames += 1;

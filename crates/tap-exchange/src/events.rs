@@ -18,7 +18,7 @@ pub struct CutEvent {
 
 /// Cuts a stream into events and says where each lies. Where that is does not depend on how the stream comes in pieces: an
 /// event begins at its first byte that ends no line.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EventCutter {
     splitter: SseSplitter,
     /// How many bytes were taken.
@@ -45,6 +45,11 @@ impl Default for EventCutter {
 }
 
 impl EventCutter {
+    /// How many bytes of the open event are held.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.splitter.held_bytes()
+    }
+
     /// A cutter of a stream, from its beginning.
     #[must_use]
     pub fn new() -> Self {

@@ -17,6 +17,7 @@ mod fetch;
 mod open;
 mod reading;
 mod seen;
+mod timeline;
 #[cfg(test)]
 mod traffic;
 
@@ -25,3 +26,4 @@ pub use events::{CutEvent, EventCutter};
 pub use exchange::{Conversation, Exchange, Head, Read, ReadFrame, Source};
 pub use fetch::frame_bytes;
 pub use reading::HttpReading;
+pub use timeline::HttpTimeline;

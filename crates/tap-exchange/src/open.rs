@@ -37,7 +37,7 @@ pub(crate) struct Open {
 }
 
 /// A piece of an answer that came before its request was complete.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Early {
     pub(crate) part: HttpPart,
     pub(crate) at_ns: u64,
@@ -60,7 +60,7 @@ pub(crate) enum Answer {
 }
 
 /// A body that is gathered.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Body {
     /// Where its first byte lies.
     pub(crate) place: Option<Place>,
@@ -134,6 +134,10 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
+    fn fork(&self) -> Option<Self> {
+        self.decoder.is_none().then(|| Self { cutter: self.cutter.clone(), decoder: None, ..*self })
+    }
+
     /// Some of it is missing here. What is compressed cannot be read behind that.
     pub(crate) fn tear(&mut self) {
         self.cutter.tear();
@@ -144,6 +148,35 @@ impl EventStream {
 }
 
 impl Open {
+    /// Another one that goes on from here; `None` while a compressed stream is decoded, which cannot be done twice.
+    pub(crate) fn fork(&self) -> Option<Self> {
+        let answer = match &self.answer {
+            Answer::None => Answer::None,
+            Answer::Whole(body, codings) => Answer::Whole(body.clone(), codings.clone()),
+            Answer::Stream(stream) => Answer::Stream(Box::new(stream.fork()?)),
+            Answer::Unknown => Answer::Unknown,
+        };
+        Some(Self {
+            facts: self.facts.clone(),
+            request: self.request.clone(),
+            asked: self.asked.clone(),
+            early: self.early.clone(),
+            answer,
+            ..*self
+        })
+    }
+
+    /// How many bytes a fork copies, more or less.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let answer = match &self.answer {
+            Answer::None | Answer::Unknown => 0,
+            Answer::Whole(body, _) => body.bytes.len(),
+            Answer::Stream(stream) => size_of::<EventStream>() + stream.cutter.held_bytes(),
+        };
+        let asked = self.asked.len() * size_of::<At>();
+        size_of::<Self>() + self.request.bytes.len() + asked + self.n_early_bytes + answer
+    }
+
     /// An exchange whose request begins with this head; `None` where that is none.
     pub(crate) fn begin(number: u64, at_ns: u64, segment: u64, text: &[u8]) -> Option<Self> {
         let head = HttpHead::read(text)?;

@@ -39,6 +39,28 @@ impl HttpReading {
         Self::default()
     }
 
+    /// Another reading that goes on from here; `None` while a compressed event stream is open, of which what was decoded cannot
+    /// be copied.
+    #[must_use]
+    pub fn fork(&self) -> Option<Self> {
+        let open = self.open.iter().map(|(number, open)| Some((*number, open.fork()?)));
+        Some(Self {
+            open: open.collect::<Option<_>>()?,
+            core: self.core.fork(),
+            seen: self.seen.clone(),
+            stderr: self.stderr.clone(),
+            gatherer: self.gatherer.clone(),
+            next_segment: self.next_segment,
+        })
+    }
+
+    /// How many bytes a [fork](Self::fork) copies, more or less.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let open: usize = self.open.values().map(Open::held_bytes).sum();
+        open + self.core.held_bytes() + self.gatherer.held_bytes()
+    }
+
     /// What was followed: sessions and their states.
     #[must_use]
     pub fn follower(&self) -> &HttpFollower {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const ONE_BY_ONE: usize = 20_000;
 
 /// Numbers, most of which come in order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// All below this one.
     below: u64,

@@ -3,8 +3,9 @@
 use crate::error::FilterError;
 use crate::expression::Expression;
 use crate::parse::parse;
+use crate::plan::Plan;
 use crate::subject::Subject;
-use crate::test::{Cost, Plan};
+use crate::test::Cost;
 
 /// What a filter's text is read by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +62,6 @@ impl Filter {
     /// What a database can sort out by itself: it holds of every message that fits, and of others too.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        self.expression.plan()
+        self.expression.plan(true)
     }
 }

@@ -10,7 +10,7 @@ use crate::path;
 use crate::subject::{Found, Subject};
 
 /// What counts as slow, nanoseconds.
-const SLOW_NS: i128 = 1_000_000_000;
+pub(crate) const SLOW_NS: i128 = 1_000_000_000;
 
 impl Expression {
     pub(crate) fn fits(&self, subject: &dyn Subject) -> bool {

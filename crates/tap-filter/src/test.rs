@@ -1,4 +1,4 @@
-//! What a filter costs, and what of it an index can decide.
+//! What a filter costs.
 
 use crate::expression::{Expression, Test, What};
 use crate::field::Field;
@@ -13,11 +13,6 @@ pub enum Cost {
     /// The bytes of messages.
     Bodies,
 }
-
-/// What must hold of every message that fits: questions about numbers that a database can answer by itself.
-///
-/// Each is a field, and ranges of which one has to hold its number, ends included.
-pub type Plan = Vec<(Field, Vec<(i128, i128)>)>;
 
 impl Expression {
     pub(crate) fn cost(&self) -> Cost {
@@ -45,14 +40,6 @@ impl Expression {
             }
             Self::Not(inner) => inner.sort(),
             Self::Test(_) => {}
-        }
-    }
-
-    pub(crate) fn plan(&self) -> Plan {
-        match self {
-            Self::And(all) => all.iter().flat_map(Self::plan).collect(),
-            Self::Test(Test::Number(field, ranges)) => vec![(*field, ranges.clone())],
-            Self::Or(_) | Self::Not(_) | Self::Test(_) => Vec::new(),
         }
     }
 }

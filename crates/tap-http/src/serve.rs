@@ -112,12 +112,7 @@ pub(crate) fn builder(options: ServeOptions) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     // A client that closes its half of the connection is taken for one that went away, for hyper cannot tell the two apart
     // before it writes; to end what nobody waits for any more is worth more.
-    builder
-        .http1()
-        .half_close(false)
-        .auto_date_header(false)
-        .preserve_header_case(true)
-        .max_buf_size(limit);
+    builder.http1().half_close(false).auto_date_header(false).preserve_header_case(true).max_buf_size(limit);
     builder
         .http2()
         .auto_date_header(false)

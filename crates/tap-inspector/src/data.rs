@@ -189,6 +189,29 @@ pub struct Fact {
 pub struct StatedFacts {
     /// The message's number.
     pub seq: u64,
+    /// The message, as a row; `None` where there is none with that number.
+    pub row: Option<Row>,
+    /// How long after the session's beginning that was, nanoseconds.
+    pub since_ns: u64,
+    /// Of which session of MCP, in a recording that can hold many.
+    pub conversation: Option<u64>,
     /// What was true.
     pub facts: Vec<Fact>,
+    /// What the message ended: what it was called, and what it was.
+    pub gone: Vec<(String, String)>,
+    /// The list of which all was wanted: `tools`, …
+    pub list: Option<String>,
+    /// What is in that list, or the beginning of it: name, and what is known of it.
+    pub items: Vec<(String, String)>,
+    /// How much is in it.
+    pub n_items: u64,
+}
+
+/// A moment to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// So long after the session's beginning, nanoseconds.
+    Since(u64),
+    /// This time of day where the person is, the first time that it was in the session: nanoseconds since midnight.
+    Clock(u64),
 }

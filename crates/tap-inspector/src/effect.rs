@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use tap_filter::Filter;
-use tap_session::At;
+use tap_session::{At, Link};
 
 use crate::compare::Compared;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+
+use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::overview::Overview;
 use crate::search::Hits;
-use crate::stats::StatsAnswer;
+use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
 
 /// Which question an answer belongs to. Later questions have higher numbers.
@@ -61,14 +63,22 @@ pub enum Query {
     Rows(RowsQuery),
     /// A message whole, with the other half of its call.
     Message(SessionKey, At),
-    /// What was true after a message, and what it changed.
-    State(SessionKey, u64),
+    /// What was true after a message, and what it changed; with all that is in one of the lists, if one is named.
+    State(SessionKey, u64, Option<String>),
+    /// Which message was the first at a moment or after it.
+    At(SessionKey, Moment),
     /// Which rules were broken; told in parts.
     Findings(SessionKey),
     /// Figures of a session; of the messages that fit, if a filter is given. Told in parts.
-    Stats(SessionKey, Option<Arc<Filter>>),
+    Stats(StatsQuery),
     /// What the server of a session offers, and how that changed; up to a message.
     Tools(SessionKey, u64),
+    /// Which messages belong to which others, of those between these two.
+    Links(SessionKey, At, At),
+    /// The requests that came before this message and were not answered before it.
+    Begun(SessionKey, At),
+    /// All of a session in one line; told in parts.
+    Overview(SessionKey),
     /// How two sessions differ.
     Compare(SessionKey, SessionKey),
     /// What fits in all sessions, the newest first; told in parts.
@@ -134,13 +144,21 @@ pub enum Answer {
     /// A message.
     Message(Box<MessageParts>),
     /// A state.
-    State(StatedFacts),
+    State(Box<StatedFacts>),
+    /// A message; `None` when there is none so late.
+    At(Option<At>),
     /// Findings up to the message with this number; `true` when that is all.
     Findings(Vec<FindingLine>, u64, bool),
     /// Figures.
     Stats(Box<StatsAnswer>),
     /// What a server offers.
     Tools(Box<ToolsAnswer>),
+    /// Which messages belong to which, as far as the session was followed.
+    Links(Vec<Link>),
+    /// Requests that were in flight.
+    Begun(Vec<Row>),
+    /// All of a session, as far as it was worked out.
+    Overview(Box<Overview>),
     /// How two sessions differ.
     Compared(Box<Compared>),
     /// What was found in all sessions, since the last part.

@@ -13,6 +13,8 @@ pub enum Scope {
     Sessions,
     /// In a session, in any view that has its messages.
     Session,
+    /// Where it is seen what was true.
+    State,
     /// Where it is seen who said what to whom.
     Sequence,
     /// Among statistics.
@@ -61,6 +63,16 @@ pub enum Action {
     Open,
     NextProblem,
     PreviousProblem,
+    StepForward,
+    StepBack,
+    NextCall,
+    PreviousCall,
+    NextError,
+    PreviousError,
+    NextFinding,
+    PreviousFinding,
+    NextSame,
+    PreviousSame,
     OtherHalf,
     JumpBack,
     JumpForward,
@@ -77,8 +89,17 @@ pub enum Action {
     Editor,
     Mark,
     NextMark,
+    PreviousMark,
     Reload,
     ToggleKeys,
+    Scale,
+    ZoomIn,
+    ZoomOut,
+    ZoomTo,
+    FollowCall,
+    GroupBy,
+    SortBy,
+    ExportFigures,
 }
 
 /// A row of the table.
@@ -140,14 +161,34 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Sessions, &["ctrl-r", "f5"], Action::Reload, "reload", "look for new sessions"),
     bind(Scope::Session, &["]"], Action::NextProblem, "next-problem", "to the next error or finding"),
     bind(Scope::Session, &["["], Action::PreviousProblem, "previous-problem", "to the one before"),
+    bind(Scope::Session, &["."], Action::StepForward, "step", "to the next message, also where a row is a call"),
+    bind(Scope::Session, &[","], Action::StepBack, "step-back", "to the message before"),
+    bind(Scope::Session, &[">"], Action::NextCall, "next-call", "to the next call"),
+    bind(Scope::Session, &["<"], Action::PreviousCall, "previous-call", "to the call before"),
+    bind(Scope::Session, &[")"], Action::NextError, "next-error", "to the next error"),
+    bind(Scope::Session, &["("], Action::PreviousError, "previous-error", "to the error before"),
+    bind(Scope::Session, &["}"], Action::NextFinding, "next-finding", "to the next broken rule"),
+    bind(Scope::Session, &["{"], Action::PreviousFinding, "previous-finding", "to the broken rule before"),
+    bind(Scope::Session, &["*"], Action::NextSame, "next-same", "to the next call of the same tool or method"),
+    bind(Scope::Session, &["&"], Action::PreviousSame, "previous-same", "to the one before"),
     bind(Scope::Session, &["%"], Action::OtherHalf, "other-half", "from a request to its answer, and back"),
     bind(Scope::Session, &["ctrl-o"], Action::JumpBack, "jump-back", "back to where the cursor jumped from"),
     bind(Scope::Session, &["ctrl-n"], Action::JumpForward, "jump-forward", "forward again"),
-    bind(Scope::Session, &["#"], Action::JumpTo, "jump", "to the message with a number"),
+    bind(Scope::Session, &["#"], Action::JumpTo, "jump", "to a number, a time (14:02:11, +13.4s)"),
     bind(Scope::Session, &["F"], Action::Follow, "follow", "stay at the end as it grows, or not"),
     bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
     bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
     bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
+    bind(Scope::Session, &["f"], Action::FollowCall, "follow-call", "only the call under the cursor, or all again"),
+    bind(Scope::Sequence, &["l"], Action::Scale, "scale", "the axis linear, logarithmic, or a step a message"),
+    bind(Scope::Sequence, &["+"], Action::ZoomIn, "zoom-in", "half of the time, around the cursor"),
+    bind(Scope::Sequence, &["-"], Action::ZoomOut, "zoom-out", "twice the time"),
+    bind(Scope::Sequence, &["z"], Action::ZoomTo, "zoom-to", "the time of the cursor's call, or of the screen again"),
+    bind(Scope::Session, &["\""], Action::PreviousMark, "previous-mark", "to the mark before"),
+    bind(Scope::Stats, &["b"], Action::GroupBy, "group-by", "a line a tool, a method, over HTTP a session of MCP"),
+    bind(Scope::Stats, &["o"], Action::SortBy, "sort-by", "in another order"),
+    bind(Scope::Stats, &["x"], Action::ExportFigures, "export-figures", "write the figures to a CSV file"),
+    bind(Scope::Tools, &["y"], Action::CopyMessage, "copy-definition", "copy the definition as it was"),
     bind(Scope::Detail, &["p"], Action::Form, "form", "pretty, raw, hex; over HTTP the head of its exchange"),
     bind(Scope::Detail, &["J"], Action::OpenStrings, "open-strings", "open up JSON inside strings, or not"),
     bind(Scope::Session, &["y"], Action::CopyMessage, "copy", "copy the message as it was"),
@@ -171,13 +212,20 @@ pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
 mod tests {
     use super::*;
 
+    /// Keys that mean something else where there is an axis of time. What they mean elsewhere is not there: no pane to widen,
+    /// nothing to unfold.
+    const OF_THE_AXIS: &[&str] = &["l", "+", "-", "z"];
+
     #[test]
     fn every_key_can_be_pressed_and_means_one_thing_where_it_does() {
         for (index, binding) in KEYMAP.iter().enumerate() {
             for key in binding.keys {
                 assert_eq!(Key::named(key).map(Key::name).as_deref(), Some(*key));
                 let same = KEYMAP[..index].iter().filter(|other| {
+                    let is_of_axis = (other.scope == Scope::Sequence) != (binding.scope == Scope::Sequence)
+                        && OF_THE_AXIS.contains(key);
                     other.keys.contains(key)
+                        && !is_of_axis
                         && (other.scope == binding.scope
                             || other.scope == Scope::Everywhere
                             || binding.scope == Scope::Everywhere

@@ -19,13 +19,17 @@ mod compare;
 mod data;
 mod detail;
 mod effect;
+mod fold;
 mod input;
 mod keymap;
 mod list;
 mod model;
+mod overview;
+mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -38,13 +42,14 @@ mod view;
 
 pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
+pub use overview::{Overview, Part as OverviewPart};
 pub use search::Hits;
-pub use stats::StatsAnswer;
+pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
-pub use tools::ToolsAnswer;
+pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

@@ -1,5 +1,7 @@
 //! A window into a list that may be very long: the rows around the cursor, and which are to be fetched next.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tap_session::At;
 
 use crate::data::Row;
@@ -33,6 +35,10 @@ pub(crate) struct Rows {
     pub(crate) searched_to: Option<u64>,
     /// All up to this message was looked at.
     pub(crate) through: u64,
+    /// Calls that are unfolded.
+    unfolded: BTreeSet<At>,
+    /// Rows that are no calls and stand under one that is unfolded: which one.
+    under: BTreeMap<At, At>,
 }
 
 impl Rows {
@@ -50,6 +56,11 @@ impl Rows {
 
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
+    }
+
+    /// Whether nothing is before the rows at hand.
+    pub(crate) fn begins(&self) -> bool {
+        self.at_begin
     }
 
     pub(crate) fn pending_ticket(&self) -> Option<Ticket> {
@@ -99,6 +110,21 @@ impl Rows {
         true
     }
 
+    /// Whether all rows near a message are there: one that is not there does not exist.
+    pub(crate) fn covers(&self, at: At) -> bool {
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else {
+            return false;
+        };
+        (self.at_begin || first.at() <= at) && (self.at_end || at <= last.at())
+    }
+
+    /// Puts the cursor on the row of a message, or on the nearest before it.
+    pub(crate) fn go_near(&mut self, at: At, height: usize) {
+        self.wanted = None;
+        self.cursor = self.nearest(at);
+        self.keep_in_sight(height);
+    }
+
     /// The index of the row of a message: its own, or that of the call which it answers.
     fn index_of(&self, at: At) -> Option<usize> {
         let own = self.rows.binary_search_by_key(&at, Row::at).ok();
@@ -126,6 +152,46 @@ impl Rows {
         }
         // No empty lines at the bottom where there are rows to fill them.
         self.top = self.top.min(self.rows.len().saturating_sub(height));
+    }
+
+    /// Whether a call is unfolded.
+    pub(crate) fn is_unfolded(&self, call: At) -> bool {
+        self.unfolded.contains(&call)
+    }
+
+    /// The call that a row stands under.
+    pub(crate) fn call_over(&self, at: At) -> Option<At> {
+        self.under.get(&at).copied()
+    }
+
+    /// Calls that are unfolded and go on.
+    pub(crate) fn unfolded_and_waiting(&self) -> Option<At> {
+        let goes_on = |at: &&At| self.index_of(**at).is_some_and(|index| !self.rows[index].settled);
+        self.unfolded.iter().find(goes_on).copied()
+    }
+
+    /// Puts what came while a call was running under it. Those for which there is no place are left out: what lies behind the
+    /// rows at hand, and is not known to come next.
+    pub(crate) fn unfold(&mut self, call: At, rows: Vec<Row>, height: usize) {
+        self.unfolded.insert(call);
+        let known = self.rows.last().map_or(0, |last| last.at().seq);
+        let reach = if self.at_end { self.through.max(known) } else { known };
+        let is_new = |at: At| self.rows.binary_search_by_key(&at, Row::at).is_err();
+        let rows: Vec<Row> = rows.into_iter().filter(|row| row.at().seq <= reach && is_new(row.at())).collect();
+        self.under.extend(rows.iter().map(|row| (row.at(), call)));
+        self.refresh(rows, height);
+    }
+
+    /// Takes away what stands under a call. A cursor on it goes to the call.
+    pub(crate) fn fold(&mut self, call: At, height: usize) {
+        self.unfolded.remove(&call);
+        let here = self.current().map(Row::at);
+        let is_under = |at: At| self.under.get(&at) == Some(&call);
+        self.rows.retain(|row| !is_under(row.at()));
+        let to = here.map(|at| if is_under(at) { call } else { at });
+        self.under.retain(|_, over| *over != call);
+        self.cursor = to.map_or(0, |at| self.nearest(at));
+        self.keep_in_sight(height);
     }
 
     /// What to fetch, if anything: the cursor is near an end of what is there.
@@ -264,6 +330,14 @@ impl Rows {
             self.rows.truncate(KEPT);
             self.at_end = false;
         }
+        self.forget_folds();
+    }
+
+    /// What is not at hand any more is not unfolded when it comes again.
+    fn forget_folds(&mut self) {
+        let is_there = |at: &At| self.rows.binary_search_by_key(at, Row::at).is_ok();
+        self.unfolded.retain(|call| is_there(call));
+        self.under.retain(|at, call| is_there(at) && is_there(call));
     }
 
     /// Rows as they are now, in any order: those that are there are replaced, and those that lie between them put in.

@@ -8,13 +8,16 @@ use tap_filter::Filter;
 use tap_session::{At, Severity};
 
 use crate::compare::Compare;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
 use crate::effect::Ticket;
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
+use crate::overview::Overseen;
+use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
 use crate::tools::Tools;
@@ -141,10 +144,13 @@ pub(crate) struct Open {
     pub(crate) detail_asked: Option<Asked<At>>,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
-    pub(crate) state: Option<StatedFacts>,
-    pub(crate) state_asked: Option<Asked<u64>>,
-    pub(crate) state_scroll: usize,
+    pub(crate) state: Stated,
+    /// The message that is looked at, where that is not the one of the row with the cursor.
+    pub(crate) point: Option<Point>,
+    /// A question where a moment is.
+    pub(crate) moment: Option<Ticket>,
     pub(crate) findings: Findings,
+    pub(crate) overseen: Overseen,
     pub(crate) sequence: Sequence,
     pub(crate) stats: Stats,
     pub(crate) tools: Tools,
@@ -154,6 +160,8 @@ pub(crate) struct Open {
     pub(crate) marks: BTreeSet<At>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
+    /// A question about what came while a call was running.
+    pub(crate) unfolding: Option<Asked<At>>,
     /// A question about rows of calls that were waiting.
     pub(crate) again: Option<Ticket>,
     /// To be told when it grows.
@@ -161,10 +169,28 @@ pub(crate) struct Open {
 }
 
 /// A search for the next of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seeking {
     pub(crate) ticket: Ticket,
     pub(crate) forward: bool,
+    /// What is looked for, in words.
+    pub(crate) what: String,
+}
+
+/// A message that is looked at in a list in which it may have no row of its own: an answer where a row is a call, say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) at: At,
+    /// The row that had the cursor when it was gone to; while the cursor stays there, it is looked at. `None` while that row
+    /// is still to come.
+    pub(crate) row: Option<At>,
+}
+
+impl Open {
+    /// The message that is looked at.
+    pub(crate) fn at(&self) -> Option<At> {
+        self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
+    }
 }
 
 /// Rules that were broken.
@@ -286,6 +312,8 @@ impl Inspector {
             (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
             (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
             (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Sequence, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
+            (View::State, _) => &[Scope::State, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],
             (_, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             _ => &[Scope::Session, Scope::Detail, Scope::Moving, Scope::Everywhere],
@@ -295,8 +323,14 @@ impl Inspector {
     /// How many rows of a list are on the screen.
     pub(crate) fn list_height(&self) -> usize {
         let keys = usize::from(self.shows_keys && self.size.1 >= crate::view::KEYS_FROM);
+        let lines = match self.view {
+            View::Sequence => self.sequence_foot(),
+            View::Timeline => usize::from(self.overview_height()),
+            View::State => usize::from(crate::view::strip_height(self.size.1)),
+            _ => 0,
+        };
         // The head, the columns with their line, and the note.
-        usize::from(self.size.1).saturating_sub(5 + keys).max(1)
+        usize::from(self.size.1).saturating_sub(5 + keys + lines).max(1)
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>, bad: bool) {
@@ -304,8 +338,11 @@ impl Inspector {
         self.note = Some(Note { text: text.into(), bad, until_unix_ns });
     }
 
-    /// What fits a name in the palette.
+    /// What fits a name in the palette. Of a place to go to nothing does: it is gone to.
     pub(crate) fn palette(&self, typed: &str) -> Vec<(&'static str, &'static str, Action)> {
+        if Place::read(typed).is_ok() {
+            return Vec::new();
+        }
         let typed = typed.to_lowercase();
         let scopes = self.scopes();
         let fits = |text: &str| {

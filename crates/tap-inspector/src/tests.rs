@@ -1,12 +1,15 @@
 //! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
 //! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
 
+mod figures;
+mod sequence;
+
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_frame::Stream;
 use tap_jsonrpc::Notes;
-use tap_session::{At, MessageRow, RowKind, Severity, Status};
+use tap_session::{At, Link, LinkKind, MessageRow, RowKind, Severity, Status};
 
 use crate::*;
 
@@ -154,7 +157,9 @@ impl World {
                 };
                 let (from, to) = (from.max(1), to.min(last));
                 // With a filter some are left out.
-                let fits = |seq: &u64| query.filter.is_none() || seq % 10 < 3;
+                // So are lines of stderr in a list of calls: in short sessions, so that those of long ones are easily counted.
+                let is_call = |seq: &u64| !query.calls || seq % 25 != 9 || last > 5_000;
+                let fits = |seq: &u64| (query.filter.is_none() || seq % 10 < 3) && is_call(seq);
                 Answer::Rows(RowsAnswer {
                     rows: (from..=to).filter(fits).map(row).collect(),
                     at_begin: from <= 1,
@@ -178,14 +183,25 @@ impl World {
                 let exchange = if at.seq % 2 == 0 { Vec::new() } else { vec![(EVIL.into(), EVIL.into()); 40] };
                 Answer::Message(Box::new(MessageParts { other: Some(this.clone()), this, exchange }))
             }
-            Query::State(_, seq) => {
+            Query::State(_, seq, list) => {
                 let fact = Fact {
-                    part: "tools".into(),
+                    part: if list.is_some() { "lists".into() } else { EVIL.into() },
                     name: EVIL.into(),
                     text: EVIL.into(),
                     changed: Some(Some(EVIL.into())),
                 };
-                Answer::State(StatedFacts { seq: *seq, facts: vec![fact; 50] })
+                let text = (EVIL.to_owned(), EVIL.to_owned());
+                Answer::State(Box::new(StatedFacts {
+                    seq: *seq,
+                    row: (*seq % 5 != 0).then(|| row(*seq)),
+                    since_ns: *seq,
+                    conversation: Some(7),
+                    facts: vec![fact; 50],
+                    gone: vec![text.clone(); 3],
+                    list: list.clone(),
+                    items: vec![text; 40],
+                    n_items: 50,
+                }))
             }
             Query::Findings(_) => {
                 let finding = |seq: u64| FindingLine {
@@ -199,10 +215,35 @@ impl World {
                 };
                 Answer::Findings((1..=last).step_by(9).map(finding).collect(), last, complete)
             }
-            Query::Stats(..) => Answer::Stats(Box::new(StatsAnswer::default())),
-            Query::Tools(..) => Answer::Tools(Box::new(ToolsAnswer::default())),
+            Query::Links(_, first, last) => {
+                let at = |seq| At { seq, member: 0 };
+                let kinds = [LinkKind::Progress, LinkKind::Round, LinkKind::Delivered, LinkKind::Cancels];
+                let link = |seq: u64| Link { from: at(seq), to: at(seq - 2), kind: kinds[(seq / 3 % 4) as usize] };
+                Answer::Links((first.seq.max(3)..=last.seq).step_by(3).map(link).collect())
+            }
+            Query::Overview(_) => {
+                let part =
+                    |n: u64| OverviewPart { first_seq: n * 7 % last.max(1), n_bytes: n * 1_000, n_errors: n % 50 / 49 };
+                Answer::Overview(Box::new(Overview {
+                    part_ns: 10,
+                    parts: (0..last.min(300)).map(part).collect(),
+                    through: last,
+                    complete,
+                    p50_ns: Some(last),
+                    p95_ns: None,
+                }))
+            }
+            Query::Begun(_, at) => {
+                Answer::Begun((at.seq.saturating_sub(9)..at.seq).filter(|seq| *seq > 0).map(row).collect())
+            }
+            Query::Stats(query) => Answer::Stats(Box::new(figures::stats(query, last, complete))),
+            Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
             Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
             Query::Search(_) => Answer::Hits(Box::new(Hits::default())),
+            Query::At(_, Moment::Since(ns) | Moment::Clock(ns)) => {
+                let seq = ns % (last + 2);
+                Answer::At((0 < seq && seq <= last).then_some(At { seq, member: 0 }))
+            }
             Query::Watch(_) => return None,
         })
     }
@@ -230,6 +271,12 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
             assert!(detail.cursor < detail.n_lines().max(1), "the cursor is on a line");
             assert!((detail.top..detail.top + height).contains(&detail.cursor), "and is seen");
         }
+        assert!(open.stats.cursor < open.stats.lines().len().max(1), "figures");
+        assert!(open.tools.cursor < open.tools.lines().len().max(1), "tools");
+        if let Some(definition) = &open.tools.definition {
+            assert!(definition.cursor < definition.n_lines().max(1), "a line of the definition");
+        }
+        assert!(open.state.cursor < open.state.n_lines().max(1), "state");
         assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }
@@ -344,8 +391,8 @@ fn a_list_of_any_length_holds_what_is_near_the_cursor() {
         ("ctrl-o", 1),
         ("ctrl-n", 500_000),
         ("ctrl-o ctrl-o ctrl-n", 500_000),
-        ("pgup", 499_982),
-        ("v", 499_982),
+        ("pgup", 499_983),
+        ("v", 499_983),
     ] {
         drive(&mut world, &mut inspector, keys);
         assert_eq!(seq(&inspector), expected, "{keys}");

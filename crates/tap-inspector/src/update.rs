@@ -5,7 +5,7 @@ mod navigate;
 mod session;
 mod typing;
 
-use crate::data::SessionKey;
+use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::{Action, action};
@@ -32,6 +32,7 @@ impl Inspector {
     #[must_use]
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let before = self.open.as_ref().and_then(|open| open.rows.current().map(Row::at));
         match input {
             Input::Key(key) => self.key(key, &mut effects),
             Input::Paste(text) => self.paste(&text),
@@ -55,7 +56,10 @@ impl Inspector {
             }
             Input::Done(what) => self.say(what, false),
         }
+        self.fetch_sequence(&mut effects);
+        self.keep_in_time(before);
         self.fetch(&mut effects);
+        self.fetch_overview(&mut effects);
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
@@ -66,8 +70,9 @@ impl Inspector {
     /// Puts every cursor where there is something, and every top where its cursor is seen.
     fn fit(&mut self) {
         self.keep_session_in_sight();
+        self.settle_point();
         let (height, columns) = (self.list_height(), self.size.0);
-        let two = columns >= crate::view::TWO_PANES;
+        let two = columns >= crate::view::TWO_PANES && self.view != View::Sequence;
         let Some(open) = &mut self.open else {
             return;
         };
@@ -76,8 +81,7 @@ impl Inspector {
         if let Some(detail) = &mut open.detail {
             detail.fit(usize::from(columns.saturating_sub(list)), height);
         }
-        let n_facts = open.state.as_ref().map_or(0, |state| state.facts.len());
-        open.state_scroll = open.state_scroll.min(n_facts.saturating_sub(1));
+        open.state.fit(height);
         let n_findings = open.findings.all().count();
         let height = height.saturating_sub(crate::view::ADVICE).max(1);
         let findings = &mut open.findings;
@@ -139,7 +143,17 @@ impl Inspector {
     }
 
     fn press(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
-        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP) else {
+        let strip = self.overview_height();
+        if strip > 0 && usize::from(mouse.row) == crate::view::OVERVIEW_ROW {
+            return self.seek_in_overview(mouse.column, effects);
+        }
+        let last_seq = self.open.as_ref().map_or(0, |open| open.last_seq);
+        if self.view == View::State
+            && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
+        {
+            return self.jump(tap_session::At { seq, member: 0 }, effects);
+        }
+        let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP + usize::from(strip)) else {
             return;
         };
         match self.view {
@@ -153,13 +167,8 @@ impl Inspector {
                 }
             }
             View::Timeline => self.press_in_session(mouse.column, row),
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => {}
+            View::Sequence => self.press_in_sequence(row),
+            View::State | View::Findings | View::Stats | View::Tools | View::Compare | View::Search => {}
         }
     }
 
@@ -207,6 +216,7 @@ impl Inspector {
             Action::Open if self.view == View::Sessions => self.open_chosen(effects),
             other if self.view == View::Compare => self.act_in_compare(other, effects),
             other if self.view == View::Search => self.act_in_search(other, effects),
+            other if self.view == View::Sequence && self.act_in_sequence(other, effects) => {}
             other if self.view == View::Stats => self.act_in_stats(other, effects),
             other if self.view == View::Tools => self.act_in_tools(other, effects),
             other => self.act_in_session(other, effects),
@@ -218,7 +228,7 @@ impl Inspector {
             (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
             (View::Sessions, _) => effects.push(Effect::Quit),
             (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
-            (View::Timeline, Some(open)) if open.pane == Pane::Detail => {
+            (View::Timeline | View::Sequence, Some(open)) if open.pane == Pane::Detail => {
                 open.pane = Pane::List;
                 open.zoomed = false;
             }
@@ -229,7 +239,9 @@ impl Inspector {
                 self.ask_sessions(effects);
             }
             (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
-                self.view = View::Timeline;
+                if self.view != View::Tools || !self.back_in_tools() {
+                    self.view = View::Timeline;
+                }
             }
         }
     }

@@ -3,9 +3,11 @@
 mod compare;
 mod detail;
 mod overlay;
+mod overview;
 mod search;
 mod sequence;
 mod sessions;
+mod state;
 mod stats;
 mod timeline;
 mod tools;
@@ -15,9 +17,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::keymap::{Action, KEYMAP};
+use crate::keymap::{Action, KEYMAP, Scope};
 use crate::model::{Inspector, View};
 use crate::text::{fitted, span};
+
+pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
 pub(crate) const TWO_PANES: u16 = 100;
@@ -36,6 +40,9 @@ pub(crate) fn list_width(columns: u16, percent: u16) -> u16 {
 /// The row of the screen that the first row of a list is on.
 pub(crate) const LIST_TOP: usize = 4;
 
+/// The row of the screen that all of a session is on in one line, where there is room for it; lists are a row lower then.
+pub(crate) const OVERVIEW_ROW: usize = 2;
+
 impl Inspector {
     /// Draws all of it.
     pub fn view(&self, frame: &mut Frame<'_>) {
@@ -45,14 +52,16 @@ impl Inspector {
             return;
         }
         let keys_height = u16::from(self.shows_keys && area.height >= KEYS_FROM);
-        let [head, body, note, keys] = Layout::vertical([
+        let [head, strip, body, note, keys] = Layout::vertical([
             Constraint::Length(2),
+            Constraint::Length(self.overview_height()),
             Constraint::Fill(1),
             Constraint::Length(1),
             Constraint::Length(keys_height),
         ])
         .areas(area);
         self.draw_head(frame, head);
+        self.draw_overview(frame, strip);
         match (self.view, &self.open) {
             (View::Compare, _) => self.draw_compare(frame, body),
             (View::Search, _) => self.draw_search(frame, body),
@@ -102,6 +111,8 @@ impl Inspector {
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
             (None, Some(open), View::Timeline) => self.about_row(open),
+            (None, Some(open), View::Sequence) => self.about_arrow(open),
+            (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
             _ => Line::default(),
         };
@@ -128,16 +139,55 @@ impl Inspector {
                 Action::Help,
                 Action::Back,
             ],
-            View::State
-            | View::Findings
-            | View::Sequence
-            | View::Stats
-            | View::Tools
-            | View::Compare
-            | View::Search => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Sequence => &[
+                Action::Open,
+                Action::Filter,
+                Action::Scale,
+                Action::ZoomIn,
+                Action::ZoomTo,
+                Action::FollowCall,
+                Action::OtherHalf,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Stats => &[
+                Action::Open,
+                Action::GroupBy,
+                Action::SortBy,
+                Action::Filter,
+                Action::ExportFigures,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::State => &[
+                Action::StepBack,
+                Action::StepForward,
+                Action::PreviousCall,
+                Action::NextCall,
+                Action::NextProblem,
+                Action::JumpTo,
+                Action::Open,
+                Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Tools => {
+                &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
+            }
+            View::Findings | View::Compare | View::Search => {
+                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
+            }
         };
         let mut spans = vec![Span::raw(" ")];
-        for binding in actions.iter().filter_map(|action| KEYMAP.iter().find(|binding| binding.action == *action)) {
+        // As it is called here: elsewhere the same may have another name.
+        let named = |action: &Action| {
+            let in_scope =
+                |scope: &Scope| KEYMAP.iter().find(|binding| binding.action == *action && binding.scope == *scope);
+            self.scopes().iter().find_map(in_scope)
+        };
+        for binding in actions.iter().filter_map(named) {
             spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }

@@ -72,6 +72,12 @@ impl Default for SseSplitter {
 }
 
 impl SseSplitter {
+    /// How many bytes of the open event are held.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// A splitter that keeps so many bytes of one event at most.
     #[must_use]
     pub fn with_limit(limit_bytes: usize) -> Self {

@@ -97,7 +97,7 @@ pub fn resolve_escapes(token: &[u8]) -> Vec<u8> {
         match character {
             '"' | '\\' => bytes.extend_from_slice(&[b'\\', character as u8]),
             REPLACEMENT if !escaped.eq_ignore_ascii_case(br"\ufffd") => {
-                bytes.extend_from_slice(&escaped.to_ascii_lowercase())
+                bytes.extend_from_slice(&escaped.to_ascii_lowercase());
             }
             _ => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
         }

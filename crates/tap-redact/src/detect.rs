@@ -39,7 +39,10 @@ const fn shape(kind: &'static str, pattern: &'static str) -> Shape {
 }
 
 const SHAPES: &[Shape] = &[
-    shape("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"),
+    shape(
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    ),
     shape("AWS access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     shape("GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
     shape("GitHub token", r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b"),
@@ -60,11 +63,23 @@ const SHAPES: &[Shape] = &[
     shape("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     shape("DigitalOcean token", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
     shape("JSON Web Token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    Shape { kind: Kind("Bearer token"), pattern: r"(?i)\bBearer\s+([A-Za-z0-9._~+/-]{8,}=*)", holds: has_digit_or_is_long },
-    Shape { kind: Kind("Basic credentials"), pattern: r"(?i)\bauthorization\s*[:=]\s*basic\s+([A-Za-z0-9+/]{6,}=*)", holds: |_| true },
+    Shape {
+        kind: Kind("Bearer token"),
+        pattern: r"(?i)\bBearer\s+([A-Za-z0-9._~+/-]{8,}=*)",
+        holds: has_digit_or_is_long,
+    },
+    Shape {
+        kind: Kind("Basic credentials"),
+        pattern: r"(?i)\bauthorization\s*[:=]\s*basic\s+([A-Za-z0-9+/]{6,}=*)",
+        holds: |_| true,
+    },
     shape("secret header", r"(?i)\b(?:x-)?(?:api-?key|auth-?token|access-?token)\s*:\s*([A-Za-z0-9._~+/=-]{8,})"),
     shape("cookie", r"(?i)\b(?:set-)?cookie:\s*([^\r\n«]{3,})"),
-    Shape { kind: Kind("password in a URL"), pattern: r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/@:?#«]*:([^\s/@«]+)@", holds: is_filled_in },
+    Shape {
+        kind: Kind("password in a URL"),
+        pattern: r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/@:?#«]*:([^\s/@«]+)@",
+        holds: is_filled_in,
+    },
     Shape {
         kind: Kind("secret in a URL"),
         pattern: r#"(?i)[?&](?:[a-z0-9_.-]*(?:token|secret|passw(?:or)?d|api_?-?key|signature)|sig|key|pwd|code_verifier)=([^&\s#"'<>«]{6,})"#,
@@ -93,7 +108,8 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// A folder of a user.
-const HOMES: &str = r#"(?:^|[^A-Za-z0-9._-])((?:/home|/Users)/[A-Za-z0-9_][A-Za-z0-9._-]*|[A-Za-z]:[\\/]Users[\\/][^\\/:*?"<>|\s«]+)"#;
+const HOMES: &str =
+    r#"(?:^|[^A-Za-z0-9._-])((?:/home|/Users)/[A-Za-z0-9_][A-Za-z0-9._-]*|[A-Za-z]:[\\/]Users[\\/][^\\/:*?"<>|\s«]+)"#;
 
 struct Patterns {
     all: RegexSet,
@@ -138,7 +154,8 @@ pub(crate) fn detect(text: &str, homes: &[String]) -> Vec<(Range<usize>, Kind)> 
     for home in homes {
         for (at, _) in text.match_indices(home.as_str()) {
             let end = at + home.len();
-            let is_inside = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte));
+            let is_inside =
+                |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte));
             if !is_inside(text.as_bytes().get(at.wrapping_sub(1))) && !is_inside(text.as_bytes().get(end)) {
                 found.push((at..end, HOME));
             }

@@ -1,8 +1,18 @@
 //! Names of members, headers, parameters and options whose values are secrets.
 
 /// Words that make a name one of a secret, wherever they stand.
-const SECRET: &[&str] =
-    &["password", "passwd", "passphrase", "passcode", "pwd", "secret", "apikey", "authorization", "cookie", "credential"];
+const SECRET: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "apikey",
+    "authorization",
+    "cookie",
+    "credential",
+];
 
 /// Words that do it together, in this order.
 const SECRET_PAIRS: &[(&str, &str)] = &[
@@ -21,14 +31,51 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
 
 /// Words that say of a token that it is none to hide: a place in a list, a call, a count.
 const PLAIN_TOKENS: &[&str] = &[
-    "progress", "page", "next", "previous", "continuation", "continue", "sync", "cursor", "pagination", "cancel",
-    "cancellation", "max", "min", "total", "count", "first", "last",
+    "progress",
+    "page",
+    "next",
+    "previous",
+    "continuation",
+    "continue",
+    "sync",
+    "cursor",
+    "pagination",
+    "cancel",
+    "cancellation",
+    "max",
+    "min",
+    "total",
+    "count",
+    "first",
+    "last",
 ];
 
 /// Words behind which a name is about a secret, and not one.
 const ABOUT: &[&str] = &[
-    "type", "name", "count", "length", "limit", "endpoint", "url", "uri", "expires", "expiry", "expiration", "at", "in",
-    "policy", "strength", "hint", "required", "supported", "header", "id", "path", "file", "methods", "format",
+    "type",
+    "name",
+    "count",
+    "length",
+    "limit",
+    "endpoint",
+    "url",
+    "uri",
+    "expires",
+    "expiry",
+    "expiration",
+    "at",
+    "in",
+    "policy",
+    "strength",
+    "hint",
+    "required",
+    "supported",
+    "header",
+    "id",
+    "path",
+    "file",
+    "methods",
+    "format",
 ];
 
 /// Whether a value by this name is a secret: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`, but not `progressToken`, `maxTokens` or
@@ -59,10 +106,8 @@ fn words(name: &str) -> Vec<String> {
     while let Some(character) = characters.next() {
         let begins = character.is_ascii_uppercase()
             && (previous_is_lower || (!word.is_empty() && characters.peek().is_some_and(char::is_ascii_lowercase)));
-        if !character.is_alphanumeric() || begins {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+        if (!character.is_alphanumeric() || begins) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
         if character.is_alphanumeric() {
             word.extend(character.to_lowercase());
@@ -82,18 +127,69 @@ mod tests {
     #[test]
     fn names_of_secrets_are_known_and_others_are_none() {
         for name in [
-            "password", "Passwd", "pwd", "secret", "token", "accessToken", "access_token", "refresh-token", "id_token",
-            "apiKey", "api_key", "APIKey", "apikey", "X-API-Key", "x-auth-token", "Authorization", "Cookie", "Set-Cookie",
-            "privateKey", "client_secret", "clientSecret", "connectionString", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY",
-            "GITHUB_TOKEN", "secretAccessKey", "accountKey", "code_verifier", "--token", "botToken",
+            "password",
+            "Passwd",
+            "pwd",
+            "secret",
+            "token",
+            "accessToken",
+            "access_token",
+            "refresh-token",
+            "id_token",
+            "apiKey",
+            "api_key",
+            "APIKey",
+            "apikey",
+            "X-API-Key",
+            "x-auth-token",
+            "Authorization",
+            "Cookie",
+            "Set-Cookie",
+            "privateKey",
+            "client_secret",
+            "clientSecret",
+            "connectionString",
+            "DB_PASSWORD",
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "secretAccessKey",
+            "accountKey",
+            "code_verifier",
+            "--token",
+            "botToken",
         ] {
             assert!(is_secret(name), "{name}");
         }
         for name in [
-            "progressToken", "progress_token", "maxTokens", "max_tokens", "tokens", "totalTokens", "nextPageToken",
-            "pageToken", "token_type", "tokenType", "tokenCount", "password_policy", "key", "keys", "monkey", "primaryKey",
-            "tokenizer", "secretary", "author", "id", "name", "publicKey", "keyword", "cursor", "nextCursor", "maxToken",
-            "token_endpoint", "secretName", "",
+            "progressToken",
+            "progress_token",
+            "maxTokens",
+            "max_tokens",
+            "tokens",
+            "totalTokens",
+            "nextPageToken",
+            "pageToken",
+            "token_type",
+            "tokenType",
+            "tokenCount",
+            "password_policy",
+            "key",
+            "keys",
+            "monkey",
+            "primaryKey",
+            "tokenizer",
+            "secretary",
+            "author",
+            "id",
+            "name",
+            "publicKey",
+            "keyword",
+            "cursor",
+            "nextCursor",
+            "maxToken",
+            "token_endpoint",
+            "secretName",
+            "",
         ] {
             assert!(!is_secret(name), "{name}");
         }

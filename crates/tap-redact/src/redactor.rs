@@ -99,8 +99,7 @@ impl Redactor {
             return (!text.is_empty() && !text.contains('«')).then_some(marker);
         }
         let begun = text.rfind("-----BEGIN ").and_then(|at| text.get(at..));
-        self.in_private_key =
-            begun.is_some_and(|begun| begun.contains("PRIVATE KEY") && !begun.contains("-----END "));
+        self.in_private_key = begun.is_some_and(|begun| begun.contains("PRIVATE KEY") && !begun.contains("-----END "));
         Walk::new(self, None).text(text)
     }
 

@@ -76,7 +76,15 @@ mod tests {
         let token = r#""a\nb\u00e9\/c\ud83d\ude00\ud800z""#;
         let decoded = Decoded::of(token);
         assert_eq!(decoded.text, "a\nbé/c😀\u{fffd}z");
-        for (wanted, written) in [("a", "a"), ("\n", "\\n"), ("é", "\\u00e9"), ("/", "\\/"), ("c", "c"), ("z", "z"), ("😀", "\\ud83d\\ude00")] {
+        for (wanted, written) in [
+            ("a", "a"),
+            ("\n", "\\n"),
+            ("é", "\\u00e9"),
+            ("/", "\\/"),
+            ("c", "c"),
+            ("z", "z"),
+            ("😀", "\\ud83d\\ude00"),
+        ] {
             let at = decoded.text.find(wanted).unwrap();
             assert_eq!(&token[decoded.place(at)..decoded.place(at + wanted.len())], written);
         }

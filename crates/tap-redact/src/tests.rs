@@ -123,15 +123,23 @@ fn what_is_called_a_secret_is_replaced_by_what_is_of_its_type() {
         (r#"{"pin":1,"password":123456,"n":1e3}"#, r#"{"pin":1,"password":1,"n":1e3}"#),
         (r#"{"cookies":1,"cookie":["a=b","c=d"]}"#, r#"{"cookies":1,"cookie":["«secret 1»","«secret 2»"]}"#),
         (r#"{"Authorization":"Bearer abc","t":"abc"}"#, r#"{"Authorization":"Bearer «secret 1»","t":"abc"}"#),
-        (r#"{"a":"b","a":"b","token":"t","token":"u"}"#, r#"{"a":"b","a":"b","token":"«secret 1»","token":"«secret 2»"}"#),
+        (
+            r#"{"a":"b","a":"b","token":"t","token":"u"}"#,
+            r#"{"a":"b","a":"b","token":"«secret 1»","token":"«secret 2»"}"#,
+        ),
         (r#"{"t\u006fken":"\ud800"}"#, r#"{"t\u006fken":"«secret 1»"}"#),
         (r#"[{"name":"API_KEY","value":"x1"}]"#, r#"[{"name":"API_KEY","value":"«secret 1»"}]"#),
         (r#"{"args":["--token","x1","--port","80"]}"#, r#"{"args":["--token","«secret 1»","--port","80"]}"#),
-        (r#"{"headers":[["x-api-key","x1"],["accept","y"]]}"#, r#"{"headers":[["x-api-key","«secret 1»"],["accept","y"]]}"#),
+        (
+            r#"{"headers":[["x-api-key","x1"],["accept","y"]]}"#,
+            r#"{"headers":[["x-api-key","«secret 1»"],["accept","y"]]}"#,
+        ),
         (r#"{"text":"{\"password\": \"a\\nb\", \"n\":1}"}"#, r#"{"text":"{\"password\": \"«secret 1»\", \"n\":1}"}"#),
         (r#"{"text":"[\"{\\\"token\\\":\\\"x\\\"}\"]"}"#, r#"{"text":"[\"{\\\"token\\\":\\\"«secret 1»\\\"}\"]"}"#),
-        (r#"{"/home/me/a":"file:///home/me/b","c":"/home/you","d":"C:\\Users\\me\\x"}"#,
-         r#"{"«home»/a":"file://«home»/b","c":"«home 2»","d":"«home 3»\\x"}"#),
+        (
+            r#"{"/home/me/a":"file:///home/me/b","c":"/home/you","d":"C:\\Users\\me\\x"}"#,
+            r#"{"«home»/a":"file://«home»/b","c":"«home 2»","d":"«home 3»\\x"}"#,
+        ),
     ] {
         assert_eq!(plainly(json), expected);
     }
@@ -140,7 +148,9 @@ fn what_is_called_a_secret_is_replaced_by_what_is_of_its_type() {
 #[test]
 fn a_secret_in_a_schema_is_found_by_its_shape_alone() {
     let key = format!("sk-ant-api03-{}", random(40));
-    let json = format!(r#"{{"inputSchema":{{"properties":{{"token":{{"default":"{key}","pattern":"{key}"}}}}}},"token":"{key}"}}"#);
+    let json = format!(
+        r#"{{"inputSchema":{{"properties":{{"token":{{"default":"{key}","pattern":"{key}"}}}}}},"token":"{key}"}}"#
+    );
     let expected = json.replacen(&key, "«secret 1»", 1);
     assert_eq!(plainly(&json), expected.replace(&format!("\"token\":\"{key}\""), "\"token\":\"«secret 1»\""));
 }
@@ -215,13 +225,21 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
         Just(serde_json::Value::Null),
         any::<bool>().prop_map(serde_json::Value::from),
     ];
-    let key = prop_oneof![Just("password"), Just("token"), Just("a"), Just("inputSchema"), Just("properties"), Just("name"), Just("value"), Just("headers")];
+    let key = prop_oneof![
+        Just("password"),
+        Just("token"),
+        Just("a"),
+        Just("inputSchema"),
+        Just("properties"),
+        Just("name"),
+        Just("value"),
+        Just("headers")
+    ];
     scalar.prop_recursive(5, 40, 5, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::from),
-            prop::collection::vec((key.clone(), inner), 0..5).prop_map(|members| {
-                members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-            }),
+            prop::collection::vec((key.clone(), inner), 0..5)
+                .prop_map(|members| { members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect() }),
         ]
     })
 }

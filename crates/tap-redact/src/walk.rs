@@ -253,7 +253,8 @@ impl<'a> Walk<'a> {
             return Vec::new();
         }
         // `Bearer` and the like stay, and so the token is known elsewhere.
-        let scheme = ["Bearer ", "bearer ", "Basic ", "Token ", "token "].iter().find(|scheme| text.starts_with(**scheme));
+        let scheme =
+            ["Bearer ", "bearer ", "Basic ", "Token ", "token "].iter().find(|scheme| text.starts_with(**scheme));
         let begin = scheme.map_or(0, |scheme| scheme.len());
         let path = self.path();
         self.redactor.tell(kind, path, self.base);

@@ -115,7 +115,7 @@ pub struct OpenFrame {
 }
 
 /// Cuts a session's segments into frames. Feed them in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Cutter {
     position: Position,
     /// Segments below this one were seen before a [`resume`](Self::resume).

@@ -20,12 +20,18 @@ pub enum Recorded {
 }
 
 /// Gathers the parts that a [`Cutter`](crate::Cutter) hands on. Holds the bytes of frames that are open.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Gatherer {
     open: [BytesMut; 3],
 }
 
 impl Gatherer {
+    /// How many bytes of frames that are open are held.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.open.iter().map(BytesMut::len).sum()
+    }
+
     /// Takes what the cutter met, and gives back what it completed.
     pub fn take(&mut self, cut: Cut<'_>) -> Option<Recorded> {
         match cut {

@@ -1,6 +1,11 @@
 //! Makes a database with a session of so many messages, and measures reading it: `million PATH N`.
 //!
 //! The database is left there, so that `mcp-tap log -n 50` can be measured on it too. Where PATH exists, it is only read.
+//! `million PATH N mixed` makes one that is like real traffic (several tools, errors, notifications, large bodies, stderr),
+//! and measures nothing: the benchmark of the inspector is made on it.
+
+#[path = "million/mixed.rs"]
+mod mixed;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,16 +19,24 @@ const OPENED_UNIX_NS: u64 = 1_700_000_000_000_000_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, number] = &arguments[..] else {
-        say("usage: million PATH N");
-        return ExitCode::FAILURE;
+    let (path, number, is_mixed) = match &arguments[..] {
+        [path, number] => (path, number, false),
+        [path, number, kind] if kind == "mixed" => (path, number, true),
+        _ => {
+            say("usage: million PATH N [mixed]");
+            return ExitCode::FAILURE;
+        }
     };
     let (path, Ok(n_messages)) = (Path::new(path), number.parse()) else {
         say("N is how many messages");
         return ExitCode::FAILURE;
     };
+    if is_mixed {
+        record(path, n_messages, mixed::lines(n_messages));
+        return ExitCode::SUCCESS;
+    }
     if !path.exists() {
-        record(path, n_messages);
+        record(path, n_messages, plain(n_messages));
     }
     match measure(path, n_messages) {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,24 +47,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn record(path: &Path, n_messages: u64) {
+/// A line: its stream, when it passed (nanoseconds since the session opened), and its text.
+type Line = (Stream, u64, String);
+
+fn plain(n_messages: u64) -> impl Iterator<Item = Line> {
+    (0..n_messages).map(|number| {
+        let id = number / 2;
+        let (stream, line) = match number % 2 {
+            0 => (Stream::ToServer, request(id)),
+            _ => (Stream::ToClient, answer(id)),
+        };
+        (stream, number * 20_000, line)
+    })
+}
+
+fn record(path: &Path, n_messages: u64, lines: impl Iterator<Item = Line>) {
     let began = Instant::now();
     let start = SessionStart {
         uuid: format!("{n_messages:032x}"),
         name: "million".into(),
+        command: vec!["million".into()],
+        // A tap records a server from its start.
+        tap_pid: Some(std::process::id()),
         opened_unix_ns: OPENED_UNIX_NS,
         ..SessionStart::default()
     };
     let mut recorder = Recorder::new(path.into(), start, Box::new(|text| say(&text)));
     let mut segment = Segment::default();
     let mut waiting = Vec::new();
-    for number in 0..n_messages {
-        let id = number / 2;
-        let (stream, line) = match number % 2 {
-            0 => (Stream::ToServer, request(id)),
-            _ => (Stream::ToClient, answer(id)),
-        };
-        let at_ns = number * 20_000;
+    let mut newest_ns = 0;
+    for (stream, at_ns, line) in lines {
+        newest_ns = at_ns;
         segment.push_chunk(stream, at_ns, OPENED_UNIX_NS + at_ns, line.as_bytes());
         if SEGMENT_BYTES <= segment.weight() {
             let emptied = recorder.record(vec![std::mem::take(&mut segment)]);
@@ -61,7 +87,7 @@ fn record(path: &Path, n_messages: u64) {
         }
     }
     recorder.record(vec![segment]);
-    recorder.finish(SessionEnd { at_ns: n_messages * 20_000, reason: Some(EndReason::Exited(0)), lost_bytes: 0 });
+    recorder.finish(SessionEnd { at_ns: newest_ns, reason: Some(EndReason::Exited(0)), lost_bytes: 0 });
     tell("record", began, n_messages);
 }
 

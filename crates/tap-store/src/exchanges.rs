@@ -115,6 +115,52 @@ impl Store {
         Ok(gathered.into())
     }
 
+    /// Feeds a reading the segment that comes next, for whoever reads a recording over HTTP little by little; `false` when
+    /// there is none, for now or for good. What is open at the end is for the caller to
+    /// [finish](HttpReading::finish).
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged there; what is damaged is then behind the reading.
+    pub fn feed_http(
+        &self,
+        session: SessionId,
+        reading: &mut HttpReading,
+        sink: &mut impl FnMut(Read, &HttpFollower),
+    ) -> Result<bool, StoreError> {
+        let number = reading.next_segment();
+        let Some(segment) = self.segment(session, number)? else {
+            return Ok(false);
+        };
+        let fed = reading.feed(&segment, sink);
+        fed.map_err(|source| StoreError::Damaged { session: session.0, number, source })?;
+        Ok(true)
+    }
+
+    /// Reads the next segment of a recording over HTTP, so that it can be read a little at a time, and on from there when it
+    /// has grown: `sink` gets what comes of it, in order. False when there is none yet. Its rows are
+    /// [worked out](Self::catch_up) before.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged, and any error of `sink`, which gets no more then.
+    pub fn read_http_on<E: From<StoreError>>(
+        &self,
+        session: SessionId,
+        reading: &mut HttpReading,
+        mut sink: impl FnMut(Read, &HttpFollower) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        self.catch_up(session, |_| {})?;
+        let mut done = Ok(());
+        let is_more = self.feed_http(session, reading, &mut |read, follower| {
+            if done.is_ok() {
+                done = sink(read, follower);
+            }
+        })?;
+        done?;
+        Ok(is_more)
+    }
+
     /// Reads a recording over HTTP from its first segment on: `sink` gets what comes of it, in order, each with what was
     /// followed up to there, until it says [`ControlFlow::Break`]. What is open at the end ends there, unless the tap is
     /// running. Gives back the reading, which may be further than the last that `sink` was given.
@@ -137,19 +183,17 @@ impl Store {
         // Asked first: what is written before it ends is then read.
         let mut live = self.is_live(session);
         loop {
-            let number = reading.next_segment();
-            let Some(segment) = self.segment(session, number)? else {
-                if std::mem::replace(&mut live, self.is_live(session)) && !live {
-                    continue;
-                }
-                break;
-            };
-            let fed = reading.feed(&segment, &mut |read, follower| take(read, follower, &mut flow));
+            let fed = self.feed_http(session, &mut reading, &mut |read, follower| take(read, follower, &mut flow));
             if let ControlFlow::Break(()) = flow? {
                 return Ok(reading);
             }
             flow = Ok(ControlFlow::Continue(()));
-            fed.map_err(|source| StoreError::Damaged { session: session.0, number, source })?;
+            if !fed? {
+                if std::mem::replace(&mut live, self.is_live(session)) && !live {
+                    continue;
+                }
+                break;
+            }
         }
         if !live {
             reading.finish(&mut |read, follower| take(read, follower, &mut flow));

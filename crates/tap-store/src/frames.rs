@@ -5,24 +5,39 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use rusqlite::{OptionalExtension, params};
 use tap_exchange::{HttpReading, Source, frame_bytes};
-use tap_frame::{Frame, HttpPart, Origin, Piece, Segment, SegmentError, Stream};
+use tap_frame::{Frame, HttpPart, Origin, Segment, SegmentError, Stream};
 use tap_session::{Cutter, Gatherer, Place, Recorded, RowKind};
 
 use crate::error::StoreError;
 use crate::reader::{SessionId, Store};
-use crate::stored::source_from;
+use crate::search::Hit;
+use crate::stored::{columns, source_from};
 use crate::writer::{Transport, signed, unsigned};
 
 /// Heads fetched at a time.
 const HEADS_AT_ONCE: i64 = 256;
 
-/// What is read of a frame's row.
-const HEAD: &str =
-    "seq, wall_ns, at_ns, stream, segment, start, length, kind, lost_bytes, exchange, raw_part, raw_length,
-                    raw_event, compressed";
+/// What is read of a frame's row, in the order in which [`head_from`] takes it.
+pub(crate) const HEAD_COLUMNS: &[&str] = &[
+    "seq",
+    "wall_ns",
+    "at_ns",
+    "stream",
+    "segment",
+    "start",
+    "length",
+    "kind",
+    "lost_bytes",
+    "exchange",
+    "raw_part",
+    "raw_length",
+    "raw_event",
+    "compressed",
+];
 
 /// A frame without its bytes, and where to find them.
-struct Head {
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
     frame: Frame,
     place: Place,
     length: u64,
@@ -63,6 +78,19 @@ impl Store {
         }
     }
 
+    /// The bytes of the frame of a row that was found, or (`answer`) of its answer's; none of an answer that is not there.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or is damaged there.
+    pub fn bytes_of(&self, session: SessionId, hit: &Hit, answer: bool) -> Result<Bytes, StoreError> {
+        let head = if answer { hit.answer_head.as_ref() } else { Some(&hit.head) };
+        match head {
+            Some(head) => self.fill(session, head.clone(), u64::MAX).map(|frame| frame.bytes),
+            None => Ok(Bytes::new()),
+        }
+    }
+
     /// The frames of a session from the number `first` on, in order, with their bytes. Needs that their meaning was
     /// [worked out](Self::catch_up): a frame that was not is not there. [`recorded`](Self::recorded) needs nothing, and
     /// always begins at the first.
@@ -90,20 +118,25 @@ impl Store {
 
     fn head(&self, session: SessionId, seq: u64) -> Result<Option<Head>, StoreError> {
         let connection = self.connection.borrow();
-        let statement = format!("SELECT {HEAD} FROM message WHERE session = ? AND seq = ? AND member = 0");
+        let head = columns("message", HEAD_COLUMNS);
+        let statement = format!("SELECT {head} FROM message WHERE session = ? AND seq = ? AND member = 0");
         let read = || -> rusqlite::Result<Option<Head>> {
-            connection.prepare_cached(&statement)?.query_row(params![session.0, signed(seq)], head_from).optional()
+            connection
+                .prepare_cached(&statement)?
+                .query_row(params![session.0, signed(seq)], |row| head_from(row, 0))
+                .optional()
         };
         read().map_err(|source| self.sort(source))
     }
 
     fn heads(&self, session: SessionId, first: u64) -> Result<Vec<Head>, StoreError> {
         let connection = self.connection.borrow();
+        let head = columns("message", HEAD_COLUMNS);
         let statement =
-            format!("SELECT {HEAD} FROM message WHERE session = ? AND seq >= ? AND member = 0 ORDER BY seq LIMIT ?");
+            format!("SELECT {head} FROM message WHERE session = ? AND seq >= ? AND member = 0 ORDER BY seq LIMIT ?");
         let read = || -> rusqlite::Result<Vec<_>> {
             let mut select = connection.prepare_cached(&statement)?;
-            let found = select.query_map(params![session.0, signed(first), HEADS_AT_ONCE], head_from)?;
+            let found = select.query_map(params![session.0, signed(first), HEADS_AT_ONCE], |row| head_from(row, 0))?;
             found.collect()
         };
         read().map_err(|source| self.sort(source))
@@ -146,22 +179,16 @@ impl Store {
         let mut start = usize::try_from(place.offset).unwrap_or(usize::MAX);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX);
         while gathered.len() < wanted {
-            let Some(segment) = self.segment(session, number)? else {
+            let Some(fetched) = self.fetched(session, number)? else {
                 break;
             };
-            for piece in segment.iter() {
-                let damaged = |source| StoreError::Damaged { session: session.0, number, source };
-                let (this, offset, bytes) = match piece.map_err(damaged)? {
-                    Piece::Chunk { stream, offset, bytes, .. } => (Whose::Stream(stream), offset, bytes),
-                    Piece::Http { exchange, part, offset, bytes, .. } => {
-                        (Whose::Http { exchange, part }, offset, bytes)
-                    }
-                    Piece::Gap { .. } | Piece::End { .. } | Piece::HttpGap { .. } => continue,
-                };
-                if this == whose {
-                    let rest = bytes.get(start.saturating_sub(offset)..).unwrap_or_default();
-                    gathered.extend_from_slice(&rest[..rest.len().min(wanted - gathered.len())]);
+            let damaged = |source| StoreError::Damaged { session: session.0, number, source };
+            for bytes in fetched.bytes(whose, start).map_err(damaged)? {
+                let room = wanted - gathered.len();
+                if room == 0 {
+                    break;
                 }
+                gathered.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             number += 1;
             start = 0;
@@ -254,19 +281,20 @@ impl Cutting {
     }
 }
 
-fn head_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
-    let lost: Option<i64> = row.get(8)?;
+/// A head as it is read back, its first column at this place.
+pub(crate) fn head_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Head> {
+    let lost: Option<i64> = row.get(first + 8)?;
     // A request of HTTP whose body was lost has the row of a gap.
-    let gap = RowKind::from_code(row.get(7)?) == Some(RowKind::Gap);
+    let gap = RowKind::from_code(row.get(first + 7)?) == Some(RowKind::Gap);
     let frame = Frame {
-        seq: unsigned(row.get(0)?),
-        wall_ns: unsigned(row.get(1)?),
-        at_ns: unsigned(row.get(2)?),
-        stream: Stream::from_code(row.get(3)?).unwrap_or(Stream::Stderr),
+        seq: unsigned(row.get(first)?),
+        wall_ns: unsigned(row.get(first + 1)?),
+        at_ns: unsigned(row.get(first + 2)?),
+        stream: Stream::from_code(row.get(first + 3)?).unwrap_or(Stream::Stderr),
         origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
         bytes: Bytes::new(),
     };
-    let place = Place { segment: unsigned(row.get(4)?), offset: unsigned(row.get(5)?) };
-    let exchange = row.get::<_, Option<i64>>(9)?.map(unsigned);
-    Ok(Head { frame, place, length: unsigned(row.get(6)?), exchange, source: source_from(row)? })
+    let place = Place { segment: unsigned(row.get(first + 4)?), offset: unsigned(row.get(first + 5)?) };
+    let exchange = row.get::<_, Option<i64>>(first + 9)?.map(unsigned);
+    Ok(Head { frame, place, length: unsigned(row.get(first + 6)?), exchange, source: source_from(row, first + 10)? })
 }

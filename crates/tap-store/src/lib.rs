@@ -7,16 +7,21 @@
 //! Start reading at `migrations/0001_ground.sql` and `src/derived.sql` (the tables), then [`Recorder`] (how traffic gets
 //! in whatever happens) and [`Store`] (how it gets out).
 
+mod about;
 mod derive;
 mod error;
 mod exchanges;
+mod fetched;
 mod frames;
 #[cfg(test)]
 #[path = "../../tap-exchange/src/traffic.rs"]
 mod http_traffic;
+mod in_flight;
+mod marks;
 mod reader;
 mod recorder;
 mod schema;
+mod search;
 mod spill;
 mod stored;
 mod text;
@@ -24,12 +29,15 @@ mod text;
 mod traffic;
 mod writer;
 
+pub use about::Called;
 pub use error::StoreError;
+pub use marks::Mark;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
 pub use schema::SCHEMA_VERSION;
+pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
 pub use text::{
-    ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, TextFrames, TextPlace, export, find_secrets,
-    import, rewrite, text_frame,
+    Chosen, ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, TextFrames, TextPlace, export,
+    find_secrets, import, rewrite, text_frame,
 };
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

@@ -13,11 +13,13 @@ use tap_session::{At, FrameEnd, HttpSessionNumber, Identity, MessageRow};
 
 use crate::derive::{Deriver, Step, prepare};
 use crate::error::StoreError;
+use crate::fetched::{Fetched, Newest};
 use crate::schema::{open_for_reading, open_for_writing};
+use crate::search::Texts;
 use crate::spill::adopt;
-use crate::stored::{listed_from, segment_from, session_from};
+use crate::stored::{LISTED_COLUMNS, columns, listed_from, segment_from, session_from};
 use crate::writer::{
-    Liveness, SessionEnd, SessionStart, Transport, insert_segments, insert_session, signed, update_end,
+    Liveness, SessionEnd, SessionStart, Transport, insert_segments, insert_session, signed, unsigned, update_end,
 };
 
 /// How long a reader waits for a writer before it works out in memory what it would have written.
@@ -98,6 +100,10 @@ pub enum ListKind {
     Frames,
 }
 
+/// Which rows are in the list of calls: said as the index of them says it.
+pub(crate) const CALLS: &str =
+    "AND (message.kind = 1 OR message.kind = 6 OR message.kind = 7 OR message.kind = 10 OR message.kind = 11)";
+
 /// Which part of a list is wanted. Numbers are of frames and inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
@@ -107,6 +113,8 @@ pub enum Part {
     After(At),
     /// The last ones of those up to this number, in rising order.
     UpTo(u64),
+    /// The last ones of those before this row, in rising order.
+    Before(At),
 }
 
 /// A database, opened for reading.
@@ -118,15 +126,8 @@ pub struct Store {
     writable: Cell<bool>,
     liveness: Liveness,
     derivers: RefCell<HashMap<SessionId, Deriver>>,
-    newest_segment: RefCell<Option<Fetched>>,
-}
-
-/// The segment that was fetched last: the next frame is usually in the same one.
-#[derive(Debug)]
-struct Fetched {
-    session: SessionId,
-    number: u64,
-    segment: Rc<Segment>,
+    newest: RefCell<Newest>,
+    pub(crate) texts: Texts,
 }
 
 impl Store {
@@ -172,13 +173,16 @@ impl Store {
 
     fn with(mut connection: Connection, path: &Path, writable: bool) -> Result<Self, StoreError> {
         prepare(&mut connection, path, writable)?;
+        let texts = Texts::default();
+        texts.register(&connection).map_err(|source| StoreError::sqlite(path, source))?;
         Ok(Self {
             path: path.into(),
             connection: RefCell::new(connection),
             writable: Cell::new(writable),
             liveness: Liveness::of(path),
             derivers: RefCell::default(),
-            newest_segment: RefCell::default(),
+            newest: RefCell::default(),
+            texts,
         })
     }
 
@@ -226,6 +230,25 @@ impl Store {
     ///
     /// When the database cannot be read or written.
     pub fn catch_up(&self, session: SessionId, mut progress: impl FnMut(f64)) -> Result<(), StoreError> {
+        let go_on = |share| {
+            progress(share);
+            true
+        };
+        self.catch_up_while(session, go_on).map(|_| ())
+    }
+
+    /// The same for so long, or a little longer. True when there is no more to do.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read or written.
+    pub fn catch_up_for(&self, session: SessionId, limit: Duration) -> Result<bool, StoreError> {
+        let began = Instant::now();
+        self.catch_up_while(session, |_| began.elapsed() < limit)
+    }
+
+    /// As long as `go_on` says so. True when there is no more to do.
+    fn catch_up_while(&self, session: SessionId, mut go_on: impl FnMut(f64) -> bool) -> Result<bool, StoreError> {
         let over = !self.liveness.is_live(session.0);
         if !over {
             self.wait_for_tap(session)?;
@@ -237,13 +260,15 @@ impl Store {
             let mut connection = self.connection.borrow_mut();
             let behaviour = if self.writable.get() { Immediate } else { Deferred };
             match deriver.step(&mut connection, &self.path, over, behaviour) {
-                Ok(Step::UpToDate) => return Ok(()),
+                Ok(Step::UpToDate) => return Ok(true),
                 Ok(Step::More) => {
                     let newest = "SELECT max(number) + 1 FROM segment WHERE session = ?";
                     let n_segments: Option<i64> = connection
                         .query_row(newest, [session.0], |row| row.get(0))
                         .map_err(|source| self.sort(source))?;
-                    progress(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64);
+                    if !go_on(deriver.n_segments_done() as f64 / n_segments.unwrap_or(1).max(1) as f64) {
+                        return Ok(false);
+                    }
                 }
                 // No room for what can be worked out again, or no leave to write it: it goes into memory.
                 Err(error) if error.forbids_writing() && self.writable.get() => {
@@ -325,16 +350,16 @@ impl Store {
             Part::From(seq) => (">=", "ASC", At { seq, member: 0 }),
             Part::After(at) => (">", "ASC", at),
             Part::UpTo(seq) => ("<=", "DESC", At { seq, member: u64::MAX }),
+            Part::Before(at) => ("<", "DESC", at),
         };
         let filter = match kind {
-            ListKind::Calls => {
-                "AND (message.kind = 1 OR message.kind = 6 OR message.kind = 7 OR message.kind = 10 OR message.kind = 11)"
-            }
+            ListKind::Calls => CALLS,
             ListKind::Frames => "",
         };
         let of = conversation.map_or_else(String::new, |number| format!("AND message.conversation = {}", number.0));
+        let columns = columns("message", LISTED_COLUMNS);
         let statement = format!(
-            "SELECT message.*, answer.length AS answer_length FROM message
+            "SELECT {columns}, answer.length FROM message
              LEFT JOIN message AS answer ON message.kind = 1 AND answer.session = message.session
                  AND answer.seq = message.pair_seq AND answer.member = message.pair_member
                  AND (answer.seq, answer.member) <> (message.seq, message.member)
@@ -343,12 +368,15 @@ impl Store {
         );
         let read = || -> rusqlite::Result<Vec<Listed>> {
             let mut select = connection.prepare_cached(&statement)?;
-            let found = select
-                .query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], listed_from)?;
+            let found =
+                select.query_map(params![session.0, signed(edge.seq), signed(edge.member), signed(limit)], |row| {
+                    let answer_length = row.get::<_, Option<i64>>(LISTED_COLUMNS.len())?.map(unsigned);
+                    Ok(Listed { answer_length, ..listed_from(row, 0)? })
+                })?;
             found.collect()
         };
         let mut rows = read().map_err(|source| self.sort(source))?;
-        if let Part::UpTo(_) = part {
+        if let Part::UpTo(_) | Part::Before(_) = part {
             rows.reverse();
         }
         Ok(rows)
@@ -362,11 +390,12 @@ impl Store {
     pub fn unanswered(&self, session: SessionId) -> Result<Vec<Listed>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Listed>> {
-            let mut select = connection.prepare_cached(
-                "SELECT *, NULL AS answer_length FROM message INDEXED BY message_waiting WHERE session = ? AND kind = 1 AND pair_seq IS NULL
-                 ORDER BY seq, member",
-            )?;
-            let found = select.query_map([session.0], listed_from)?;
+            let columns = columns("message", LISTED_COLUMNS);
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT {columns} FROM message INDEXED BY message_waiting
+                 WHERE session = ? AND kind = 1 AND pair_seq IS NULL ORDER BY seq, member"
+            ))?;
+            let found = select.query_map([session.0], |row| listed_from(row, 0))?;
             found.collect()
         };
         read().map_err(|source| self.sort(source))
@@ -382,22 +411,35 @@ impl Store {
         Ok(rows.into_iter().find(|listed| listed.row.at == at))
     }
 
+    /// The number of its newest frame whose meaning was worked out; 0 when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn newest_seq(&self, session: SessionId) -> Result<u64, StoreError> {
+        let connection = self.connection.borrow();
+        let read = || -> rusqlite::Result<Option<i64>> {
+            let mut select = connection.prepare_cached("SELECT max(seq) FROM message WHERE session = ?")?;
+            select.query_row([session.0], |row| row.get(0))
+        };
+        Ok(read().map_err(|source| self.sort(source))?.map_or(0, unsigned))
+    }
+
     pub(crate) fn segment(&self, session: SessionId, number: u64) -> Result<Option<Rc<Segment>>, StoreError> {
-        if let Some(newest) = &*self.newest_segment.borrow()
-            && (newest.session, newest.number) == (session, number)
-        {
-            return Ok(Some(newest.segment.clone()));
+        Ok(self.fetched(session, number)?.map(|fetched| fetched.segment.clone()))
+    }
+
+    pub(crate) fn fetched(&self, session: SessionId, number: u64) -> Result<Option<Rc<Fetched>>, StoreError> {
+        if let Some(fetched) = self.newest.borrow_mut().get(session, number) {
+            return Ok(Some(fetched));
         }
         let connection = self.connection.borrow();
         let statement = "SELECT number, wall_ns, at_ns, pieces, bytes FROM segment WHERE session = ? AND number = ?";
         let read = || -> rusqlite::Result<Option<(u64, Segment)>> {
             connection.prepare_cached(statement)?.query_row(params![session.0, signed(number)], segment_from).optional()
         };
-        let found = read().map_err(|source| self.sort(source))?.map(|(_, segment)| Rc::new(segment));
-        if let Some(segment) = &found {
-            *self.newest_segment.borrow_mut() = Some(Fetched { session, number, segment: segment.clone() });
-        }
-        Ok(found)
+        let found = read().map_err(|source| self.sort(source))?;
+        Ok(found.map(|(_, segment)| self.newest.borrow_mut().put(session, number, segment)))
     }
 
     /// Puts a whole session in: what an import does. All of it, or nothing when there is an error.

@@ -70,36 +70,66 @@ pub(crate) fn position_from_text(text: &str) -> Option<Position> {
     Some(position)
 }
 
-/// A row as it is read back.
-pub(crate) fn row_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<MessageRow> {
-    let pair_seq: Option<i64> = row.get("pair_seq")?;
-    let pair_member: Option<i64> = row.get("pair_member")?;
+/// What is read of a row, in the order in which [`listed_from`] takes it.
+pub(crate) const LISTED_COLUMNS: &[&str] = &[
+    "seq",
+    "member",
+    "wall_ns",
+    "at_ns",
+    "stream",
+    "kind",
+    "raw_id",
+    "method",
+    "target",
+    "status",
+    "error_code",
+    "pair_seq",
+    "pair_member",
+    "latency_ns",
+    "lost_bytes",
+    "notes",
+    "length",
+    "frame_end",
+    "exchange",
+    "conversation",
+];
+
+/// Columns of a table as they stand in a statement.
+pub(crate) fn columns(table: &str, names: &[&str]) -> String {
+    names.iter().map(|name| format!("{table}.{name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A row as it is read back, its first column at this place.
+fn row_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<MessageRow> {
+    let pair_seq: Option<i64> = row.get(first + 11)?;
+    let pair_member: Option<i64> = row.get(first + 12)?;
     Ok(MessageRow {
-        at: At { seq: unsigned(row.get("seq")?), member: unsigned(row.get("member")?) },
-        wall_ns: unsigned(row.get("wall_ns")?),
-        at_ns: unsigned(row.get("at_ns")?),
-        stream: Stream::from_code(row.get("stream")?).unwrap_or(Stream::Stderr),
-        kind: RowKind::from_code(row.get("kind")?).unwrap_or(RowKind::NotJson),
-        raw_id: row.get::<_, Option<Vec<u8>>>("raw_id")?.map(|token| RawId::from_token(&token)),
-        method: row.get("method")?,
-        target: row.get("target")?,
-        status: row.get::<_, Option<u8>>("status")?.and_then(Status::from_code),
-        error_code: row.get("error_code")?,
+        at: At { seq: unsigned(row.get(first)?), member: unsigned(row.get(first + 1)?) },
+        wall_ns: unsigned(row.get(first + 2)?),
+        at_ns: unsigned(row.get(first + 3)?),
+        stream: Stream::from_code(row.get(first + 4)?).unwrap_or(Stream::Stderr),
+        kind: RowKind::from_code(row.get(first + 5)?).unwrap_or(RowKind::NotJson),
+        raw_id: row.get::<_, Option<Vec<u8>>>(first + 6)?.map(|token| RawId::from_token(&token)),
+        method: row.get(first + 7)?,
+        target: row.get(first + 8)?,
+        status: row.get::<_, Option<u8>>(first + 9)?.and_then(Status::from_code),
+        error_code: row.get(first + 10)?,
         pair: pair_seq.map(|seq| At { seq: unsigned(seq), member: unsigned(pair_member.unwrap_or(0)) }),
-        latency_ns: row.get::<_, Option<i64>>("latency_ns")?.map(unsigned),
-        lost_bytes: row.get::<_, Option<i64>>("lost_bytes")?.map(unsigned),
-        notes: tap_jsonrpc::Notes::from_bits(row.get("notes")?),
+        latency_ns: row.get::<_, Option<i64>>(first + 13)?.map(unsigned),
+        lost_bytes: row.get::<_, Option<i64>>(first + 14)?.map(unsigned),
+        notes: tap_jsonrpc::Notes::from_bits(row.get(first + 15)?),
     })
 }
 
-pub(crate) fn listed_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Listed> {
+/// A line of a list as it is read back, without the length of its answer. Its first column is at this place.
+pub(crate) fn listed_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Listed> {
     Ok(Listed {
-        row: row_from(row)?,
-        length: unsigned(row.get("length")?),
-        answer_length: row.get::<_, Option<i64>>("answer_length")?.map(unsigned),
-        frame_end: end_from_code(row.get("frame_end")?),
-        exchange: row.get::<_, Option<i64>>("exchange")?.map(unsigned),
-        conversation: conversation_from(row)?,
+        row: row_from(row, first)?,
+        length: unsigned(row.get(first + 16)?),
+        answer_length: None,
+        frame_end: end_from_code(row.get(first + 17)?),
+        exchange: row.get::<_, Option<i64>>(first + 18)?.map(unsigned),
+        conversation: row.get::<_, Option<i64>>(first + 19)?.map(|number| HttpSessionNumber(unsigned(number))),
     })
 }
 
@@ -107,16 +137,16 @@ fn conversation_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<HttpSes
     Ok(row.get::<_, Option<i64>>("conversation")?.map(|number| HttpSessionNumber(unsigned(number))))
 }
 
-/// What a frame over HTTP was made of.
-pub(crate) fn source_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Source>> {
-    let Some(part) = row.get::<_, Option<u8>>("raw_part")?.and_then(HttpPart::from_code) else {
+/// What a frame over HTTP was made of: its part, length, event, and whether it is compressed, from this column on.
+pub(crate) fn source_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Source>> {
+    let Some(part) = row.get::<_, Option<u8>>(first)?.and_then(HttpPart::from_code) else {
         return Ok(None);
     };
     Ok(Some(Source {
         part,
-        raw_length: row.get::<_, Option<i64>>("raw_length")?.map_or(0, unsigned),
-        event: row.get::<_, Option<i64>>("raw_event")?.map(unsigned),
-        compressed: row.get::<_, Option<bool>>("compressed")?.unwrap_or(false),
+        raw_length: row.get::<_, Option<i64>>(first + 1)?.map_or(0, unsigned),
+        event: row.get::<_, Option<i64>>(first + 2)?.map(unsigned),
+        compressed: row.get::<_, Option<bool>>(first + 3)?.unwrap_or(false),
     }))
 }
 

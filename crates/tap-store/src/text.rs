@@ -7,6 +7,7 @@
 //! Start reading at [`export`] and [`import`]. `fold.rs` breaks records over lines, `records.rs` reads them one by one,
 //! `fixture.rs` leaves out what only happened once.
 
+mod chosen;
 mod fixture;
 mod fold;
 mod frames;
@@ -21,7 +22,6 @@ mod words;
 mod write;
 
 use std::io::Write;
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use base64::Engine;
@@ -39,6 +39,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
+pub use chosen::Chosen;
 pub use frames::{TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};
 pub use rewrite::{Rewritten, find_secrets, rewrite};
@@ -80,8 +81,8 @@ pub const FOLD_COLUMNS: usize = 100;
 pub struct ExportOptions {
     /// How much of it.
     pub profile: Profile,
-    /// The numbers of the frames that are wanted.
-    pub range: RangeInclusive<u64>,
+    /// The frames that are wanted.
+    pub chosen: Chosen,
     /// The number that the session's first frame had in the whole of it: 1, unless it was [imported](Imported) from a part.
     /// A part says in its header where it begins.
     pub first: u64,
@@ -97,7 +98,7 @@ impl Default for ExportOptions {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
-            range: 0..=u64::MAX,
+            chosen: Chosen::Range(0..=u64::MAX),
             first: 1,
             fold_columns: 0,
             stderr: false,
@@ -187,14 +188,9 @@ pub fn export(
 type Sink<'a> = &'a mut dyn FnMut(Entry) -> Result<(), StoreError>;
 
 /// Everything of a session that is wanted, in order, losslessly. Returns how many frames.
-fn each_entry(
-    store: &Store,
-    session: &Session,
-    options: &ExportOptions,
-    sink: Sink<'_>,
-) -> Result<u64, StoreError> {
+fn each_entry(store: &Store, session: &Session, options: &ExportOptions, sink: Sink<'_>) -> Result<u64, StoreError> {
     let n_frames = match session.start.transport {
-        Transport::Stdio => each_frame(store, session, &options.range, sink)?,
+        Transport::Stdio => each_frame(store, session, &options.chosen, sink)?,
         Transport::Http => each_exchange(store, session, options, sink)?,
     };
     if let Some(end) = &session.end {
@@ -228,17 +224,12 @@ fn each_entry(
     Ok(n_frames)
 }
 
-fn each_frame(
-    store: &Store,
-    session: &Session,
-    range: &RangeInclusive<u64>,
-    sink: Sink<'_>,
-) -> Result<u64, StoreError> {
+fn each_frame(store: &Store, session: &Session, chosen: &Chosen, sink: Sink<'_>) -> Result<u64, StoreError> {
     let mut n_frames = 0;
     for recorded in store.recorded(session.id) {
         let mut record = Map::new();
         let (at_ns, message) = match recorded? {
-            Recorded::Frame(frame) if !range.contains(&frame.seq) => continue,
+            Recorded::Frame(frame) if !chosen.contains(frame.seq) => continue,
             Recorded::Frame(frame) => {
                 n_frames += 1;
                 if frame.stream != Stream::Stderr {
@@ -260,23 +251,18 @@ fn each_frame(
 }
 
 /// Of a part, the exchanges that have a frame in it: their heads, their requests, and of their answers what is in it.
-fn each_exchange(
-    store: &Store,
-    session: &Session,
-    options: &ExportOptions,
-    sink: Sink<'_>,
-) -> Result<u64, StoreError> {
-    let range = &options.range;
+fn each_exchange(store: &Store, session: &Session, options: &ExportOptions, sink: Sink<'_>) -> Result<u64, StoreError> {
+    let chosen = &options.chosen;
     let damaged = |number| move |source| StoreError::Damaged { session: session.id.0, number, source };
     let mut search = http::Search::default();
     let mut n_segments = 0;
     while let Some(segment) = store.segment(session.id, n_segments)? {
-        search.feed(&segment, range).map_err(damaged(n_segments))?;
+        search.feed(&segment, chosen).map_err(damaged(n_segments))?;
         n_segments += 1;
     }
-    let wanted = search.finish(range);
+    let wanted = search.finish(chosen);
     let is_decoded = options.profile == Profile::Fixture;
-    let mut to_text = http::ToText::new(&wanted, range, session.start.opened_unix_ns, is_decoded);
+    let mut to_text = http::ToText::new(&wanted, chosen, session.start.opened_unix_ns, is_decoded);
     let mut written = Vec::new();
     // Of a session that goes on, no more than was looked at before.
     for number in 0..n_segments {
@@ -292,7 +278,7 @@ fn each_exchange(
 
 fn header(session: &Session, options: &ExportOptions) -> Entry {
     let start = &session.start;
-    let first = options.first.saturating_add(options.range.start().saturating_sub(1));
+    let first = options.first.saturating_add(options.chosen.first() - 1);
     let mut header = Map::new();
     let format = match start.transport {
         Transport::Stdio => FORMAT,

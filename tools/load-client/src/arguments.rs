@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// latency: calls, one after the other
     #[arg(long, default_value_t = 5_000, value_parser = at_least_one)]
     pub(crate) calls: usize,
+    /// latency: at most so many calls a second, 0 for no limit
+    #[arg(long, default_value_t = 0)]
+    pub(crate) pace: u32,
     /// pipeline: calls sent without waiting for answers
     #[arg(long, default_value_t = 100_000, value_parser = at_least_one)]
     pub(crate) pipelined: usize,

@@ -3,6 +3,7 @@
 mod diff;
 mod proxy;
 mod replay;
+mod which;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
+pub(crate) use self::which::Which;
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
 #[derive(Debug, Parser)]
@@ -294,36 +296,10 @@ pub(crate) enum Form {
     Http,
 }
 
-/// Which sessions are meant.
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// Sessions, parts of them, or files [default: last]
-    #[arg(value_name = "REF", value_hint = ValueHint::FilePath)]
-    references: Vec<Reference>,
-    /// The same as REF; may be given several times
-    #[arg(short, long = "session", value_name = "REF", value_hint = ValueHint::FilePath)]
-    sessions: Vec<Reference>,
-    /// All sessions of the database
-    #[arg(short, long, conflicts_with_all = ["references", "sessions"])]
-    pub(crate) all: bool,
-}
-
-impl Which {
-    /// Those that were named.
-    pub(crate) fn named(&self) -> impl Iterator<Item = &Reference> {
-        self.references.iter().chain(&self.sessions)
-    }
-
-    /// Whether nothing was said of it, which means the newest one.
-    pub(crate) fn is_default(&self) -> bool {
-        !self.all && self.named().next().is_none()
-    }
-}
-
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003"
+    after_long_help = "Examples:\n  mcp-tap check\n  mcp-tap check github recordings/a.jsonl --level warning\n  mcp-tap check recordings/a.jsonl -o findings.sarif --allow TOL-003\n  mcp-tap check github tool:delete_*"
 )]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -399,7 +375,7 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
     #[command(flatten)]
@@ -407,9 +383,20 @@ pub(crate) struct Stats {
     /// What is counted together: calls of one tool, prompt or resource, or of one method
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,
-    /// One JSON object a line
+    /// How to write it
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub(crate) format: StatsFormat,
+    /// One JSON object a line; the same as --format json
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsFormat {
+    Text,
+    Json,
+    /// A table for spreadsheets, with the names that JSON has
+    Csv,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -438,12 +425,15 @@ pub(crate) struct State {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call"
+    after_long_help = "Examples:\n  mcp-tap export last -o recordings/weather.mcprec\n  mcp-tap export github.2:..60 -o start.jsonl\n  mcp-tap export last | grep tools/call\n  mcp-tap export last 'tool:find is:error' -o find.mcprec"
 )]
 pub(crate) struct Export {
     /// The session, or a part of it
     #[arg(value_name = "REF")]
     pub(crate) session: Reference,
+    /// Only what fits, and of a call both its request and its answer
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Vec<String>,
     /// The file, ending in .mcprec (a fixture, folded) or .jsonl (lossless, a record a line) [default: .jsonl on stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

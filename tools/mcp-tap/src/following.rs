@@ -1,14 +1,20 @@
 //! Following a session from its first message: what `check`, `stats` and `state` have in common.
 
+mod steps;
+
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
+use tap_exchange::Read;
 use tap_frame::{Channel, Direction, Frame, Origin};
 use tap_jsonrpc::Node;
 use tap_protocol::meta;
-use tap_session::{Follower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState};
+use tap_session::{
+    Follower, HttpFollower, HttpMeaning, HttpSession, HttpSessionNumber, Lens, Meaning, Recorded, SessionState,
+};
 use tap_store::{ListKind, Part, Session, SessionId, Store, StoreError, Transport};
 
+pub(crate) use self::steps::Steps;
 use crate::arguments::Global;
 use crate::failure::Failure;
 use crate::progress::catch_up;
@@ -148,7 +154,6 @@ fn follow_http(
     let n_frames = found.last_seq()?;
     let word = Word::new(global, &found.session.start.name, n_frames);
     let live = store.is_live(session);
-    let nothing = SessionState::default();
     let mut last_seq = 0;
     // Where it is left before the end: what was followed by then.
     let mut left = None;
@@ -156,31 +161,10 @@ fn follow_http(
         if read.frame.as_ref().is_some_and(|read| last < read.frame.seq) {
             return Ok(ControlFlow::Break(()));
         }
-        let exchange = read.exchange.as_ref();
-        let (frame, exchange, conversation) = match &read.frame {
-            Some(read) => (Some(&read.frame), read.exchange, read.conversation),
-            None => (None, exchange.map(|this| this.number), exchange.and_then(|this| this.conversation)),
-        };
-        let state_of = |number: Option<HttpSessionNumber>| {
-            number.and_then(|number| follower.session(number)).map_or(&nothing, HttpSession::state)
-        };
-        let (mut main, mut others) = (Meaning { events: read.events, ..Meaning::default() }, Vec::new());
-        for HttpMeaning { session, mut meaning } in read.meanings {
-            if Some(session) == conversation {
-                main.findings.append(&mut meaning.findings);
-                main.links.append(&mut meaning.links);
-            } else {
-                others.push((session, meaning));
-            }
-        }
-        let (meaning, state) = (&main, state_of(conversation));
-        sink(Seen { frame, exchange, conversation, meaning, state })?;
-        for (number, meaning) in &others {
-            let (conversation, state) = (Some(*number), state_of(Some(*number)));
-            sink(Seen { frame: None, exchange, conversation, meaning, state })?;
-        }
-        if let Some(frame) = frame {
-            last_seq = last_seq.max(frame.seq);
+        let frame = read.frame.as_ref().map(|read| read.frame.seq);
+        tell(read, follower, &mut sink)?;
+        if let Some(seq) = frame {
+            last_seq = last_seq.max(seq);
             word.at(last_seq);
         }
         if last < n_frames {
@@ -193,6 +177,35 @@ fn follow_http(
     let follower = left.as_ref().unwrap_or_else(|| reading.follower());
     let states = follower.states().map(|(number, state)| (Some(number), state.clone()));
     Ok(Followed { states: states.collect(), last_seq, over })
+}
+
+/// Tells what came of a recording over HTTP, of each session of MCP by itself.
+fn tell<E>(read: Read, follower: &HttpFollower, sink: &mut impl FnMut(Seen<'_>) -> Result<(), E>) -> Result<(), E> {
+    let nothing = SessionState::default();
+    let exchange = read.exchange.as_ref();
+    let (frame, exchange, conversation) = match &read.frame {
+        Some(read) => (Some(&read.frame), read.exchange, read.conversation),
+        None => (None, exchange.map(|this| this.number), exchange.and_then(|this| this.conversation)),
+    };
+    let state_of = |number: Option<HttpSessionNumber>| {
+        number.and_then(|number| follower.session(number)).map_or(&nothing, HttpSession::state)
+    };
+    let (mut main, mut others) = (Meaning { events: read.events, ..Meaning::default() }, Vec::new());
+    for HttpMeaning { session, mut meaning } in read.meanings {
+        if Some(session) == conversation {
+            main.findings.append(&mut meaning.findings);
+            main.links.append(&mut meaning.links);
+        } else {
+            others.push((session, meaning));
+        }
+    }
+    let (meaning, state) = (&main, state_of(conversation));
+    sink(Seen { frame, exchange, conversation, meaning, state })?;
+    for (number, meaning) in &others {
+        let (conversation, state) = (Some(*number), state_of(Some(*number)));
+        sink(Seen { frame: None, exchange, conversation, meaning, state })?;
+    }
+    Ok(())
 }
 
 /// Whether a session was recorded from its first message. A tap records a server from its start, but a file may hold a

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod counting;
 mod credentials;
 mod failure;
 mod filtering;

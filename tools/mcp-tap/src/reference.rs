@@ -21,6 +21,7 @@ use crate::arguments::{Global, Which};
 use crate::failure::Failure;
 use crate::new_file::is_same;
 use crate::paths::default_database;
+use crate::text::shown;
 
 pub(crate) use self::found::Found;
 
@@ -317,6 +318,9 @@ pub(crate) fn sessions<'a>(
     global: &'a Global,
     which: &'a Which,
 ) -> Result<Box<dyn Iterator<Item = Result<Found, Failure>> + 'a>, Failure> {
+    if let Some((word, problem)) = which.problem() {
+        return Err(Failure::new(format!("`{}` names no session: {problem}", shown(word, false))));
+    }
     let mut finder = Finder::new(global);
     if which.all {
         let Database { store, sessions, .. } = finder.open(database(global)?)?;
@@ -324,7 +328,17 @@ pub(crate) fn sessions<'a>(
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
             let store = store.clone();
-            Ok(Found { store, session, reference, part: Part::All, conversation: None, file: None, first: 1, rules: None, profile: Profile::Lossless })
+            Ok(Found {
+                store,
+                session,
+                reference,
+                part: Part::All,
+                conversation: None,
+                file: None,
+                first: 1,
+                rules: None,
+                profile: Profile::Lossless,
+            })
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use tap_filter::{Field, Found as Value, Root, Subject};
-use tap_frame::Direction;
+use tap_frame::{Direction, Stream};
 use tap_jsonrpc::Node;
 use tap_session::{At, RowKind, Severity, Status};
-use tap_store::{Listed, Session, Store};
+use tap_store::{Hit, Listed, Session, Store};
 
 /// Rules that messages broke, with how bad that is.
 pub(crate) type Findings = BTreeMap<At, Vec<(&'static str, Severity)>>;
@@ -21,6 +21,8 @@ pub(crate) struct Message<'a> {
     listed: &'a Listed,
     findings: Option<&'a Findings>,
     now_unix_ns: u64,
+    /// Where it was found, and whether it is the answer there: its bytes need no look for their place.
+    hit: Option<(&'a Hit, bool)>,
     this: OnceCell<Bytes>,
     other: OnceCell<Bytes>,
 }
@@ -33,13 +35,44 @@ impl<'a> Message<'a> {
         findings: Option<&'a Findings>,
         now_unix_ns: u64,
     ) -> Self {
-        Self { store, session, listed, findings, now_unix_ns, this: OnceCell::new(), other: OnceCell::new() }
+        let (hit, this, other) = (None, OnceCell::new(), OnceCell::new());
+        Self { store, session, listed, findings, now_unix_ns, hit, this, other }
+    }
+
+    /// The request or other message of a row that was found.
+    pub(crate) fn of_hit(
+        store: &'a Store,
+        session: &'a Session,
+        hit: &'a Hit,
+        findings: Option<&'a Findings>,
+        now_unix_ns: u64,
+    ) -> Self {
+        Self { hit: Some((hit, false)), ..Self::new(store, session, &hit.listed, findings, now_unix_ns) }
+    }
+
+    /// The answer of the same, if it has one.
+    pub(crate) fn answer_of(self) -> Option<Self> {
+        let (hit, _) = self.hit?;
+        let answer = hit.answer.as_ref()?;
+        Some(Self {
+            hit: Some((hit, true)),
+            ..Self::new(self.store, self.session, answer, self.findings, self.now_unix_ns)
+        })
     }
 
     /// What cannot be read is as if it were not there: the list that is searched tells of damage.
     fn fetch(&self, at: At) -> Bytes {
-        let frame = self.store.frame(self.session.id, at.seq).ok().flatten();
-        let bytes = frame.map(|frame| frame.bytes).unwrap_or_default();
+        let id = self.session.id;
+        let at_hand = self.hit.and_then(|(hit, _)| match &hit.answer {
+            _ if hit.listed.row.at == at => Some((hit, false)),
+            Some(answer) if answer.row.at == at => Some((hit, true)),
+            _ => None,
+        });
+        let bytes = match at_hand {
+            Some((hit, answer)) => self.store.bytes_of(id, hit, answer).ok(),
+            None => self.store.frame(id, at.seq).ok().flatten().map(|frame| frame.bytes),
+        };
+        let bytes = bytes.unwrap_or_default();
         match at.index_in_batch() {
             None => bytes,
             Some(index) => {
@@ -73,20 +106,6 @@ impl<'a> Message<'a> {
         }
     }
 
-    fn kind(&self) -> i128 {
-        // The places of the words in the filter language.
-        match self.listed.row.kind {
-            RowKind::Request => 0,
-            RowKind::Result | RowKind::Error => 1,
-            RowKind::Notification => 2,
-            RowKind::Batch => 3,
-            RowKind::NotAMessage | RowKind::NotJson | RowKind::Blank => 4,
-            RowKind::Stderr => 5,
-            RowKind::Exchange | RowKind::Body => 6,
-            RowKind::Gap => 7,
-        }
-    }
-
     /// What the message of an error says, or the text of a tool that failed.
     fn error_text(&self) -> Option<String> {
         let response = self.response()?;
@@ -109,6 +128,61 @@ impl<'a> Message<'a> {
     }
 }
 
+// The places of words in the filter language.
+
+/// That of a kind of row.
+pub(crate) fn kind_word(kind: RowKind) -> i128 {
+    match kind {
+        RowKind::Request => 0,
+        RowKind::Result | RowKind::Error => 1,
+        RowKind::Notification => 2,
+        RowKind::Batch => 3,
+        RowKind::NotAMessage | RowKind::NotJson | RowKind::Blank => 4,
+        RowKind::Stderr => 5,
+        RowKind::Exchange | RowKind::Body => 6,
+        RowKind::Gap => 7,
+    }
+}
+
+/// That of the direction of a stream.
+pub(crate) fn direction_word(stream: Stream) -> i128 {
+    match stream.direction() {
+        Direction::ToServer => 0,
+        Direction::ToClient => 1,
+    }
+}
+
+/// That of what became of a call; without an answer it waits.
+pub(crate) fn status_word(status: Option<Status>) -> i128 {
+    match status {
+        Some(Status::Ok) => 0,
+        Some(Status::ToolError) => 1,
+        Some(Status::Error) => 2,
+        None => 3,
+    }
+}
+
+/// That of the era of a session, where its revision is known.
+pub(crate) fn era_word(session: &Session) -> Option<i128> {
+    let revision = tap_protocol::Revision::nearest(session.digest.identity.revision.as_deref()?)?;
+    Some(i128::from(u8::from(revision.era() == tap_protocol::Era::Modern)))
+}
+
+/// That of how the two sides of a session are connected.
+pub(crate) fn transport_word(session: &Session) -> i128 {
+    i128::from(u8::from(session.start.transport == tap_store::Transport::Http))
+}
+
+/// How methods begin whose target this field is.
+pub(crate) fn target_methods(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::Tool => &["tools/call"],
+        Field::Prompt => &["prompts/get"],
+        Field::Uri => &["resources/"],
+        _ => &[],
+    }
+}
+
 fn text(text: &str) -> Option<Value<'_>> {
     Some(Value::Text(text.into()))
 }
@@ -120,9 +194,13 @@ fn number(number: impl Into<i128>) -> Option<Value<'static>> {
 impl Subject for Message<'_> {
     fn field(&self, field: Field) -> Option<Value<'_>> {
         let row = &self.listed.row;
-        let target_of = |methods: &[&str]| {
+        let target_of = |field: Field| {
             let method = row.method.as_deref()?;
-            methods.iter().any(|known| method.starts_with(known)).then_some(row.target.as_deref())?.and_then(text)
+            target_methods(field)
+                .iter()
+                .any(|known| method.starts_with(known))
+                .then_some(row.target.as_deref())?
+                .and_then(text)
         };
         let identity = &self.session.digest.identity;
         match field {
@@ -130,16 +208,11 @@ impl Subject for Message<'_> {
             Field::After | Field::Before => number(row.wall_ns),
             Field::At => number(row.at_ns),
             Field::Age => number(self.now_unix_ns.saturating_sub(row.wall_ns)),
-            Field::Direction => number(match row.stream.direction() {
-                Direction::ToServer => 0,
-                Direction::ToClient => 1,
-            }),
-            Field::Kind => number(self.kind()),
+            Field::Direction => number(direction_word(row.stream)),
+            Field::Kind => number(kind_word(row.kind)),
             Field::Size => number(self.listed.length),
             Field::Method => row.method.as_deref().and_then(text),
-            Field::Tool => target_of(&["tools/call"]),
-            Field::Prompt => target_of(&["prompts/get"]),
-            Field::Uri => target_of(&["resources/"]),
+            Field::Tool | Field::Prompt | Field::Uri => target_of(field),
             Field::Name => row.target.as_deref().and_then(text),
             Field::Id => row.raw_id.as_ref().map(|id| Value::Bytes(id.as_bytes().into())),
             Field::Call => match row.kind {
@@ -148,10 +221,7 @@ impl Subject for Message<'_> {
                 _ => None,
             },
             Field::Status => match (row.kind, row.status) {
-                (_, Some(Status::Ok)) => number(0),
-                (_, Some(Status::ToolError)) => number(1),
-                (_, Some(Status::Error)) => number(2),
-                (RowKind::Request, None) => number(3),
+                (_, Some(_)) | (RowKind::Request, None) => number(status_word(row.status)),
                 _ => None,
             },
             Field::Code => row.error_code.as_deref().and_then(text),
@@ -170,11 +240,8 @@ impl Subject for Message<'_> {
             Field::Server => identity.server.as_deref().and_then(text),
             Field::Client => identity.client.as_deref().and_then(text),
             Field::Revision => identity.revision.as_deref().and_then(text),
-            Field::Era => {
-                let revision = tap_protocol::Revision::nearest(identity.revision.as_deref()?)?;
-                number(u8::from(revision.era() == tap_protocol::Era::Modern))
-            }
-            Field::Transport => number(u8::from(self.session.start.transport == tap_store::Transport::Http)),
+            Field::Era => era_word(self.session).and_then(number),
+            Field::Transport => number(transport_word(self.session)),
             Field::Exchange => self.listed.exchange.and_then(number),
             Field::Conversation => self.listed.conversation.and_then(|conversation| number(conversation.0)),
             Field::HttpStatus => {

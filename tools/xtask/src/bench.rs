@@ -7,6 +7,7 @@
 mod build;
 mod figure;
 mod http;
+mod inspector;
 mod machine;
 mod phase;
 mod spread;
@@ -87,6 +88,8 @@ enum What {
     Sustained,
     /// What the tap costs as a reverse proxy over HTTP
     Http,
+    /// How soon the inspector shows something of a session of a million messages, and what it costs a live one
+    Inspector,
     /// Everything
     All,
 }
@@ -125,8 +128,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 /// True when all targets are met.
 fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
     let mut machine = Machine::look();
-    let stdio = (arguments.what != What::Http).then(|| measure_stdio(arguments)).transpose()?;
+    let has_own_table = matches!(arguments.what, What::Http | What::Inspector);
+    let stdio = (!has_own_table).then(|| measure_stdio(arguments)).transpose()?;
     let http = arguments.what.holds(What::Http).then(|| http::measure(arguments)).transpose()?;
+    let inspector = arguments.what.holds(What::Inspector).then(|| inspector::measure(arguments)).transpose()?;
     machine.look_again();
     let mut verdicts: Vec<Verdict> = Vec::new();
     let mut report = json!({"machine": machine, "what": arguments.what, "rounds": arguments.rounds});
@@ -144,6 +149,11 @@ fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
         let _ = write!(io::stdout(), "\n{}", http.markdown());
         verdicts.extend(http.verdicts());
         report["http"] = http.report();
+    }
+    if let Some(inspector) = inspector {
+        let _ = write!(io::stdout(), "\n{}", inspector.markdown());
+        verdicts.extend(inspector.verdicts());
+        report["inspector"] = inspector.report();
     }
     if let Some(path) = &arguments.json {
         let text = format!("{report:#}\n");
@@ -243,8 +253,9 @@ mod tests {
 
     #[test]
     fn every_word_for_what_has_a_figure() {
-        // HTTP has a table of its own.
-        for what in What::value_variants().iter().filter(|what| **what != What::Http) {
+        // These have tables of their own.
+        let own = [What::Http, What::Inspector];
+        for what in What::value_variants().iter().filter(|what| !own.contains(what)) {
             assert!(FIGURES.iter().any(|figure| what.holds(figure.what)), "{what:?}");
         }
     }

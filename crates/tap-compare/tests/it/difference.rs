@@ -270,6 +270,8 @@ fn what_belongs_to_the_envelope_is_left_out() {
         r#"{"id":2,"method":"m","params":{"a":{"_meta":2}}}"#,
     );
     assert_eq!(told(a, b, Side::Request), "~ req.params.a._meta 1 2");
+    let page = |cursor: &str| format!(r#"{{"method":"tools/list","params":{{"cursor":"{cursor}","x":"{cursor}"}}}}"#);
+    assert_eq!(told(&page("a"), &page("b"), Side::Request), r#"~ req.params.x "a" "b""#);
     assert_eq!(told(r#"{"error":{"code":-1}}"#, r#"{"error":{"code":-2}}"#, Side::Response), "~ resp.error.code -1 -2");
 }
 

@@ -119,6 +119,30 @@ proptest! {
     }
 
     #[test]
+    fn a_fork_goes_on_as_the_reading_would_have(
+        pieces in pieces(true), borders in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let segments = pack_otherwise(&pieces, &[], &borders);
+        let (whole, reads) = read(&segments);
+        let expected: Vec<String> = reads.iter().map(|read| format!("{read:?}")).collect();
+        let (mut reading, mut n_read) = (HttpReading::new(), 0);
+        for number in 0..=segments.len() {
+            if let Some(mut fork) = reading.fork() {
+                let mut found = Vec::new();
+                for segment in &segments[number..] {
+                    fork.feed(segment, &mut |read, _| found.push(format!("{read:?}"))).unwrap();
+                }
+                fork.finish(&mut |read, _| found.push(format!("{read:?}")));
+                prop_assert_eq!(&found, &expected[n_read..], "from segment {}", number);
+                prop_assert_eq!(fork.conversations().collect::<Vec<_>>(), whole.conversations().collect::<Vec<_>>());
+            }
+            if let Some(segment) = segments.get(number) {
+                reading.feed(segment, &mut |_, _| n_read += 1).unwrap();
+            }
+        }
+    }
+
+    #[test]
     fn an_exchange_without_accidents_has_one_request_frame_and_tells_its_end(pieces in pieces(false)) {
         let (_, reads) = read(&pack(&pieces, &[]));
         let mut requests = BTreeMap::<u64, usize>::new();

@@ -8,7 +8,7 @@ use tap_jsonrpc::Node;
 
 use super::*;
 use crate::subject::{Found, Subject};
-use crate::{Cost, Filter};
+use crate::{Cost, Filter, Plan, Question};
 
 /// A made-up message: fields as text, and JSON.
 #[derive(Default)]
@@ -272,23 +272,41 @@ fn depth_is_bounded() {
     assert!(parse(&format!("{}x", "!".repeat(100_000))).is_ok());
 }
 
+/// A plan in words: fields, `&` and `|`, `!` where the answer is to be no, `*` for anything.
+fn told(plan: &Plan) -> String {
+    let all = |parts: &[Plan], by: &str| format!("({})", parts.iter().map(told).collect::<Vec<_>>().join(by));
+    match plan {
+        Plan::Anything => "*".into(),
+        Plan::All(parts) => all(parts, " & "),
+        Plan::Any(parts) => all(parts, " | "),
+        Plan::Asks(question, wanted) => {
+            let (Question::Has(field) | Question::Number(field, _) | Question::Text(field, _)) = question;
+            format!("{}{}", if *wanted { "" } else { "!" }, field.info().name)
+        }
+    }
+}
+
 #[test]
 fn cost_and_plan_say_what_has_to_be_looked_at() {
-    for (filter, cost, fields) in [
-        ("", Cost::Rows, vec![]),
-        ("tool:x is:error", Cost::Rows, vec![]),
-        ("latency>2s status:error", Cost::Rows, vec![Field::Latency, Field::Status]),
-        ("is:finding", Cost::Findings, vec![]),
-        ("body:x latency>1s", Cost::Bodies, vec![Field::Latency]),
-        ("x", Cost::Bodies, vec![]),
-        ("arg.path:x", Cost::Bodies, vec![]),
-        ("latency>1s or size>1k", Cost::Rows, vec![]),
-        ("-latency>1s", Cost::Rows, vec![]),
-        ("(size>1k latency>1s) n:3", Cost::Rows, vec![Field::Size, Field::Latency, Field::Number]),
+    for (filter, cost, plan) in [
+        ("", Cost::Rows, "*"),
+        ("tool:x is:error", Cost::Rows, "(tool & status)"),
+        ("latency>2s status:error", Cost::Rows, "(latency & status)"),
+        ("is:finding", Cost::Findings, "finding"),
+        ("body:x latency>1s", Cost::Bodies, "(latency & body)"),
+        ("x", Cost::Bodies, "*"),
+        ("arg.path:x is:error", Cost::Bodies, "status"),
+        ("arg.path:x or is:error", Cost::Bodies, "*"),
+        ("latency>1s or size>1k", Cost::Rows, "(latency | size)"),
+        ("-latency>1s", Cost::Rows, "!latency"),
+        ("-(latency>1s x)", Cost::Bodies, "*"),
+        ("-(latency>1s or x)", Cost::Bodies, "!latency"),
+        ("-is:server_request", Cost::Rows, "(!kind | !dir)"),
+        ("(size>1k latency>1s) n:3", Cost::Rows, "(size & latency & n)"),
     ] {
-        let filter_read = parse(filter).unwrap();
-        let planned: Vec<Field> = filter_read.plan().into_iter().map(|(field, _)| field).collect();
-        assert_eq!((filter_read.cost(), planned), (cost, fields), "{filter}");
+        let read = parse(filter).unwrap();
+        let flat = told(&read.plan()).replace("((", "(").replace(") & ", " & ");
+        assert_eq!((read.cost(), flat.as_str()), (cost, plan), "{filter}");
     }
 }
 
@@ -353,12 +371,28 @@ proptest! {
         let parsed = parse(&filter).unwrap();
         let message = call();
         if parsed.fits(&message) {
-            for (field, ranges) in parsed.plan() {
-                let Some(Found::Number(number)) = message.field(field) else {
-                    panic!("{filter} plans with {field:?}");
-                };
-                prop_assert!(ranges.iter().any(|(low, high)| (*low..=*high).contains(&number)), "{filter}");
-            }
+            prop_assert!(is_within(&message, &parsed.plan()), "{filter}");
+        }
+    }
+}
+
+fn is_within(message: &dyn Subject, plan: &Plan) -> bool {
+    match plan {
+        Plan::Anything => true,
+        Plan::All(parts) => parts.iter().all(|part| is_within(message, part)),
+        Plan::Any(parts) => parts.iter().any(|part| is_within(message, part)),
+        Plan::Asks(question, wanted) => {
+            let (Question::Has(field) | Question::Number(field, _) | Question::Text(field, _)) = question;
+            let holds = match (question, message.field(*field)) {
+                (_, None) => false,
+                (Question::Has(_), Some(_)) => true,
+                (Question::Number(_, ranges), Some(Found::Number(number))) => {
+                    ranges.iter().any(|(low, high)| (*low..=*high).contains(&number))
+                }
+                (Question::Text(_, texts), Some(Found::Text(text))) => texts.fits(text.as_bytes()),
+                (_, Some(other)) => panic!("{field:?} holds {other:?}"),
+            };
+            holds == *wanted
         }
     }
 }

@@ -1,19 +1,26 @@
 //! What a key or a name does in a session that is open.
 
-use crate::data::Row;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
-use crate::model::{Inspector, Overlay, Pane, View};
+use crate::model::{Inspector, Overlay, Pane, Point, View};
 use crate::prompt::Prompt;
+
+use super::navigate::Sought;
 
 impl Inspector {
     pub(super) fn act_in_session(&mut self, action: Action, effects: &mut Vec<Effect>) {
         let view = self.view;
+        let in_list = view == View::Timeline && self.open.as_ref().is_some_and(|open| open.pane == Pane::List);
+        // A call is unfolded first, and its message opened when there is nothing to unfold.
+        if in_list && (action == Action::Right && self.unfold(effects) || action == Action::Left && self.fold()) {
+            return;
+        }
         let Some(open) = &mut self.open else {
             return;
         };
         match action {
             Action::First | Action::Last if view == View::Timeline && open.pane == Pane::List => {
+                open.point = None;
                 open.rows.follow = action == Action::Last && open.live;
                 self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
             }
@@ -49,15 +56,35 @@ impl Inspector {
             Action::CallsOrFrames => {
                 open.calls = !open.calls;
                 let calls = open.calls;
-                let at = open.rows.current().map(Row::at);
+                let at = open.at();
                 if let Some(at) = at {
+                    open.point = Some(Point { at, row: None });
                     open.rows.want(at);
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
             }
-            Action::NextProblem => self.seek(true, effects),
-            Action::PreviousProblem => self.seek(false, effects),
+            Action::FollowCall => {
+                let filter = open.filter.as_ref().map(|filter| filter.text().to_owned());
+                match open.call_filter() {
+                    None => self.say("this belongs to no call", false),
+                    Some(text) if filter.as_ref() == Some(&text) => self.set_filter("", effects),
+                    Some(text) => self.set_filter(&text, effects),
+                }
+            }
+            Action::NextProblem => self.seek(Sought::Problem, true, effects),
+            Action::PreviousProblem => self.seek(Sought::Problem, false, effects),
+            Action::StepForward => self.step(true, effects),
+            Action::StepBack => self.step(false, effects),
+            Action::NextCall => self.seek(Sought::Call, true, effects),
+            Action::PreviousCall => self.seek(Sought::Call, false, effects),
+            Action::NextError => self.seek(Sought::Error, true, effects),
+            Action::PreviousError => self.seek(Sought::Error, false, effects),
+            Action::NextSame => self.seek(Sought::Same, true, effects),
+            Action::PreviousSame => self.seek(Sought::Same, false, effects),
+            Action::NextFinding => self.seek_finding(true, effects),
+            Action::PreviousFinding => self.seek_finding(false, effects),
+            Action::Open if view == View::State => open.state.open_list(),
             Action::OtherHalf => {
                 let pair = open.rows.current().and_then(|row| row.row.pair);
                 match pair {
@@ -73,23 +100,14 @@ impl Inspector {
             Action::JumpForward => self.jump_forward(effects),
             Action::JumpTo => self.overlay = Some(Overlay::Jump(Prompt::default())),
             Action::Mark => {
-                if let Some(at) = open.rows.current().map(Row::at)
+                if let Some(at) = open.at()
                     && !open.marks.remove(&at)
                 {
                     open.marks.insert(at);
                 }
             }
-            Action::NextMark => {
-                let here = open.rows.current().map(Row::at);
-                let next = here.and_then(|at| {
-                    open.marks.range((std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded)).next()
-                });
-                let next = next.or(open.marks.first()).copied();
-                match next {
-                    Some(at) => self.jump(at, effects),
-                    None => self.say("no marks; m makes one", false),
-                }
-            }
+            Action::NextMark => self.seek_mark(true, effects),
+            Action::PreviousMark => self.seek_mark(false, effects),
             Action::Form => {
                 if let Some(detail) = &mut open.detail {
                     detail.next_form();
@@ -105,8 +123,8 @@ impl Inspector {
                 self.say(text, false);
             }
             Action::CopyReference => {
-                if let Some(row) = open.rows.current() {
-                    let reference = format!("{}:{}", open.session.reference, row.row.at.seq);
+                if let Some(at) = open.at() {
+                    let reference = format!("{}:{}", open.session.reference, at.seq);
                     effects.push(Effect::Copy(reference));
                 }
             }

@@ -1,13 +1,15 @@
 //! Moving: the cursor, jumps and the way back, the next problem.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use tap_session::{At, Severity};
+use tap_session::{At, MessageRow, RowKind, Severity};
 
 use super::session::rows_query;
 use crate::data::Row;
 use crate::effect::{Effect, Query, RowsPart, RowsQuery};
-use crate::model::{Inspector, Pane, Seeking, View};
+use crate::model::{Inspector, Open, Pane, Point, Seeking, View};
+use crate::place::Place;
 
 /// How many jumps are remembered.
 const JUMPS: usize = 100;
@@ -33,10 +35,7 @@ impl Inspector {
         match (self.view, open.pane, &mut open.detail) {
             (View::Stats, ..) => open.stats.move_by(rows),
             (View::Tools, ..) => open.tools.move_by(rows),
-            (View::State, ..) => {
-                let last = open.state.as_ref().map_or(0, |state| state.facts.len().saturating_sub(1));
-                open.state_scroll = open.state_scroll.saturating_add_signed(rows).min(last);
-            }
+            (View::State, ..) => open.state.move_by(rows),
             (View::Findings, ..) => {
                 let last = open.findings.all().count().saturating_sub(1);
                 let findings = &mut open.findings;
@@ -46,7 +45,10 @@ impl Inspector {
                 let last = detail.n_lines().saturating_sub(1);
                 detail.cursor = detail.cursor.saturating_add_signed(rows).min(last);
             }
-            _ => open.rows.move_by(rows, height),
+            _ => {
+                open.point = None;
+                open.rows.move_by(rows, height);
+            }
         }
     }
 
@@ -58,6 +60,7 @@ impl Inspector {
         };
         open.pane = if in_list { Pane::List } else { Pane::Detail };
         if in_list {
+            open.point = None;
             let at = open.rows.visible(height).nth(row).map(|(_, row)| row.at());
             if let Some(at) = at {
                 open.rows.follow = false;
@@ -69,7 +72,7 @@ impl Inspector {
     /// Puts the cursor on a message, wherever it is, and remembers where it was.
     pub(crate) fn jump(&mut self, at: At, effects: &mut Vec<Effect>) {
         if let Some(open) = &mut self.open
-            && let Some(from) = open.rows.current().map(Row::at).filter(|from| *from != at)
+            && let Some(from) = open.at().filter(|from| *from != at)
         {
             if open.jumps_back > 0 {
                 // Among the places of before: what lies in front of it from there is forgotten.
@@ -83,13 +86,17 @@ impl Inspector {
         self.go_to(at, effects);
     }
 
-    fn go_to(&mut self, at: At, effects: &mut Vec<Effect>) {
+    pub(super) fn go_to(&mut self, at: At, effects: &mut Vec<Effect>) {
         let height = self.list_height();
         let Some(open) = &mut self.open else {
             return;
         };
         open.rows.follow = false;
-        if !open.rows.go_to(at, height) {
+        // It may have no row of its own.
+        open.point = Some(Point { at, row: None });
+        if open.rows.covers(at) {
+            open.rows.go_near(at, height);
+        } else if !open.rows.go_to(at, height) {
             open.rows.want(at);
             self.list_anew(RowsPart::Around(at.seq), effects);
         }
@@ -98,11 +105,40 @@ impl Inspector {
         }
     }
 
+    /// Holds on to the message that is looked at while the cursor stays where it is.
+    pub(super) fn settle_point(&mut self) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let current = open.rows.current().map(Row::at);
+        match (&mut open.point, current) {
+            (Some(Point { row: row @ None, .. }), Some(_)) if !open.rows.is_pending() => *row = current,
+            (Some(Point { row: Some(row), .. }), Some(current)) if *row != current => open.point = None,
+            _ => {}
+        }
+    }
+
+    /// To the next message, or the one before, whether it has a row or not.
+    pub(super) fn step(&mut self, forward: bool, effects: &mut Vec<Effect>) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let Some(here) = open.at() else {
+            return;
+        };
+        let last = open.last_seq.max(1);
+        let seq = if forward { here.seq.saturating_add(1).min(last) } else { here.seq.saturating_sub(1).max(1) };
+        if seq == here.seq {
+            return self.say(if forward { "this is the last message" } else { "this is the first message" }, false);
+        }
+        self.go_to(At { seq, member: 0 }, effects);
+    }
+
     pub(super) fn jump_back(&mut self, effects: &mut Vec<Effect>) {
         let Some(open) = &mut self.open else {
             return;
         };
-        let here = open.rows.current().map(Row::at);
+        let here = open.at();
         if open.jumps_back == 0
             && !open.jumps.is_empty()
             && let Some(here) = here
@@ -135,40 +171,163 @@ impl Inspector {
         }
     }
 
-    /// Looks for the next problem: among the findings, and in the list.
-    pub(super) fn seek(&mut self, forward: bool, effects: &mut Vec<Effect>) {
+    /// Looks for the next of something: in the list, and where that ends, in the recording.
+    pub(super) fn seek(&mut self, sought: Sought, forward: bool, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
-        // Which rules were broken is waited for by nobody who only wants the next error.
-        let judged = self.open.as_ref().is_some_and(|open| open.findings.complete);
-        let what = if judged { "is:problem" } else { "status:error,tool_error or kind:raw,gap" };
-        let problem = self.read_filter(what);
+        let Some(open) = &self.open else {
+            return;
+        };
+        let Some(here) = open.at() else {
+            return;
+        };
+        let Some((filter, what)) = sought.told(open) else {
+            return self.say("this is of no call", false);
+        };
+        let Ok(filter) = self.read_filter(&filter) else {
+            return;
+        };
         let Some(open) = &mut self.open else {
             return;
         };
-        let Some(here) = open.rows.current().map(Row::at) else {
-            return;
-        };
         // What is on the screen already needs nobody to be asked.
-        let is_problem = |row: &Row| {
-            let broken = open.findings.worst(row, open.calls) == Some(Severity::Error);
-            row.is_problem() || broken
-        };
-        let cursor = open.rows.cursor();
-        let near = if forward {
-            open.rows.rows().iter().skip(cursor + 1).find(|row| is_problem(row))
-        } else {
-            open.rows.rows().iter().take(cursor).rev().find(|row| is_problem(row))
-        };
-        if let Some(at) = near.map(Row::at) {
-            return self.jump(at, effects);
+        if open.rows.covers(here) {
+            let fits = |row: &&Row| sought.is(row, open);
+            let near = if forward {
+                open.rows.rows().iter().find(|row| here < row.at() && fits(row))
+            } else {
+                open.rows.rows().iter().rev().find(|row| row.at() < here && fits(row))
+            };
+            if let Some(at) = near.map(Row::at) {
+                return self.jump(at, effects);
+            }
         }
-        let Ok(problem) = problem else {
-            return;
-        };
-        let old = open.seeking.replace(Seeking { ticket, forward });
+        let old = open.seeking.replace(Seeking { ticket, forward, what });
         effects.extend(old.map(|old| Effect::Cancel(old.ticket)));
         let part = if forward { RowsPart::After(here) } else { RowsPart::Before(here) };
-        let query = RowsQuery { filter: Some(Arc::new(problem)), limit: 1, ..rows_query(open, part) };
+        let query = RowsQuery { filter: Some(Arc::new(filter)), limit: 1, ..rows_query(open, part) };
         effects.push(Effect::Ask(ticket, Query::Rows(query)));
+    }
+
+    /// To the next message that broke a rule, as far as that is known.
+    pub(super) fn seek_finding(&mut self, forward: bool, effects: &mut Vec<Effect>) {
+        let Some(open) = &self.open else {
+            return;
+        };
+        let Some(here) = open.at() else {
+            return;
+        };
+        let found = &open.findings.by_message;
+        let near = if forward {
+            found.range((Bound::Excluded(here), Bound::Unbounded)).next()
+        } else {
+            found.range(..here).next_back()
+        };
+        match near.map(|(at, _)| *at) {
+            Some(at) => self.jump(at, effects),
+            None if !open.findings.complete && forward => {
+                let text = format!("no finding behind this up to message {}", open.findings.seq);
+                self.say(text, false);
+            }
+            None => self.say(none("finding", forward), false),
+        }
+    }
+
+    /// To the next mark, around the end.
+    pub(super) fn seek_mark(&mut self, forward: bool, effects: &mut Vec<Effect>) {
+        let Some(open) = &self.open else {
+            return;
+        };
+        let here = open.at().unwrap_or(At { seq: 0, member: 0 });
+        let marks = &open.marks;
+        let next = if forward {
+            marks.range((Bound::Excluded(here), Bound::Unbounded)).next().or(marks.first())
+        } else {
+            marks.range(..here).next_back().or(marks.last())
+        };
+        match next.copied() {
+            Some(at) => self.jump(at, effects),
+            None => self.say("no marks; m makes one", false),
+        }
+    }
+
+    /// To a place that was named.
+    pub(super) fn go_to_place(&mut self, text: &str, effects: &mut Vec<Effect>) {
+        let place = match Place::read(text) {
+            Ok(place) => place,
+            Err(why) => return self.say(why, true),
+        };
+        match place {
+            Place::Message(seq) => self.jump(At { seq, member: 0 }, effects),
+            Place::Moment(moment) => {
+                let ticket = self.ticket();
+                if let Some(open) = &mut self.open {
+                    effects.extend(open.moment.replace(ticket).map(Effect::Cancel));
+                    effects.push(Effect::Ask(ticket, Query::At(open.session.key, moment)));
+                }
+            }
+        }
+    }
+}
+
+/// As a value of the filter language that is exactly this.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// There is none.
+pub(super) fn none(what: &str, forward: bool) -> String {
+    format!("no {what} {} this", if forward { "behind" } else { "before" })
+}
+
+/// What can be looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// An error, or the worst of findings.
+    Problem,
+    /// A request.
+    Call,
+    /// A call that failed, or what is no message though it should be one.
+    Error,
+    /// A call of the tool that the message looked at is of, or of the same method.
+    Same,
+}
+
+impl Sought {
+    /// The filter that finds it, and what it is in words; `None` where the message looked at is of nothing.
+    fn told(self, open: &Open) -> Option<(String, String)> {
+        const ERROR: &str = "status:error,tool_error or kind:raw,gap";
+        Some(match self {
+            // Which rules were broken is waited for by nobody who only wants the next error.
+            Self::Problem if open.findings.complete => ("is:problem".into(), "problem".into()),
+            Self::Problem => (ERROR.into(), "problem".into()),
+            Self::Call => ("kind:request".into(), "call".into()),
+            Self::Error => (ERROR.into(), "error".into()),
+            Self::Same => {
+                let row = &open.rows.current()?.row;
+                let (field, name) = match (row.method.as_deref(), row.target.as_deref()) {
+                    (Some("tools/call"), Some(tool)) => ("tool", tool),
+                    (Some(method), _) => ("method", method),
+                    (None, _) => return None,
+                };
+                let quoted = quoted(name);
+                (format!("kind:request {field}={quoted}"), format!("call of {name}"))
+            }
+        })
+    }
+
+    fn is(self, row: &Row, open: &Open) -> bool {
+        match self {
+            Self::Problem => row.is_problem() || open.findings.worst(row, open.calls) == Some(Severity::Error),
+            Self::Call => row.row.kind == RowKind::Request,
+            Self::Error => row.is_problem(),
+            Self::Same => {
+                let same = open.rows.current().map(|current| &current.row);
+                let is_call = |row: &MessageRow| row.method.as_deref() == Some("tools/call");
+                row.row.kind == RowKind::Request
+                    && same.is_some_and(|same| {
+                        same.method == row.row.method && (!is_call(same) || same.target == row.row.target)
+                    })
+            }
+        }
     }
 }

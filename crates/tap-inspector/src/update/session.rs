@@ -8,9 +8,13 @@ use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
 use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::overview::Overseen;
 use crate::sequence::Sequence;
+use crate::state::Stated;
 use crate::stats::Stats;
 use crate::tools::Tools;
+
+use super::navigate::none;
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -30,8 +34,17 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let questions = [old.findings.ticket, Some(old.watch), old.again, old.rows.pending_ticket()];
-            effects.extend(questions.into_iter().flatten().map(Effect::Cancel));
+            let questions = [
+                old.findings.ticket,
+                Some(old.watch),
+                old.again,
+                old.overseen.ticket,
+                old.unfolding.and_then(|asked| asked.ticket),
+                old.rows.pending_ticket(),
+                old.stats.pending(),
+                old.tools.pending(),
+            ];
+            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -51,10 +64,11 @@ impl Inspector {
             detail: None,
             detail_asked: None,
             opens_strings: true,
-            state: None,
-            state_asked: None,
-            state_scroll: 0,
+            state: Stated::default(),
+            point: None,
+            moment: None,
             findings,
+            overseen: Overseen::default(),
             sequence: Sequence::default(),
             stats: Stats::default(),
             tools: Tools::default(),
@@ -62,6 +76,7 @@ impl Inspector {
             jumps_back: 0,
             marks: BTreeSet::new(),
             seeking: None,
+            unfolding: None,
             again: None,
             watch,
         });
@@ -69,7 +84,7 @@ impl Inspector {
     }
 
     /// Asks for the list from some place, forgetting what is there.
-    pub(super) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
+    pub(crate) fn list_anew(&mut self, part: RowsPart, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
@@ -88,14 +103,14 @@ impl Inspector {
             open.rows.asked(next, part);
             effects.push(Effect::Ask(next, Query::Rows(rows_query(open, part))));
         }
-        let Some(at) = open.rows.current().map(Row::at) else {
+        let Some(at) = open.at() else {
             return;
         };
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
-        let wants_detail = self.view == View::Timeline && (wide || open.pane == Pane::Detail) && shown != Some(at);
-        let wants_state = self.view == View::State && open.state.as_ref().map(|state| state.seq) != Some(at.seq);
+        let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
+        let wants_detail = (reads || self.view == View::Timeline && wide) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -104,14 +119,11 @@ impl Inspector {
             }
             effects.push(Effect::Ask(ticket, Query::Message(key, at)));
         }
-        if wants_state && self.open.as_ref().is_some_and(|open| open.state_asked.is_none_or(|asked| asked.of != at.seq))
-        {
+        if self.view == View::State {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
-                let old = open.state_asked.replace(Asked { of: at.seq, ticket: Some(ticket) });
-                effects.extend(old.and_then(|old| old.ticket).map(Effect::Cancel));
+                open.state.ask(key, at.seq, ticket, effects);
             }
-            effects.push(Effect::Ask(ticket, Query::State(key, at.seq)));
         }
     }
 
@@ -121,12 +133,16 @@ impl Inspector {
             return;
         };
         open.rows.failed(ticket);
-        open.seeking = open.seeking.filter(|seeking| seeking.ticket != ticket);
+        open.sequence.failed(ticket);
+        open.overseen.failed(ticket);
+        open.unfolding = open.unfolding.filter(|asked| asked.ticket != Some(ticket));
+        open.stats.failed(ticket);
+        open.tools.failed(ticket);
+        open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.moment = open.moment.filter(|moment| *moment != ticket);
+        open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
-            asked.ticket = None;
-        }
-        if let Some(asked) = open.state_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
         }
     }
@@ -144,7 +160,7 @@ impl Inspector {
                     self.take_again(answer.rows);
                     return;
                 }
-                if let Some(seeking) = open.seeking.filter(|seeking| seeking.ticket == ticket) {
+                if let Some(seeking) = open.seeking.clone().filter(|seeking| seeking.ticket == ticket) {
                     let found = if seeking.forward { answer.rows.first() } else { answer.rows.last() };
                     match found.map(Row::at) {
                         Some(at) => {
@@ -153,13 +169,14 @@ impl Inspector {
                         }
                         None if answer.complete => {
                             open.seeking = None;
-                            self.say(
-                                if seeking.forward { "no problem behind this" } else { "no problem before this" },
-                                false,
-                            );
+                            self.say(none(&seeking.what, seeking.forward), false);
                         }
                         None => {}
                     }
+                    return;
+                }
+                if open.unfolding.is_some_and(|asked| asked.ticket == Some(ticket)) {
+                    self.take_between(ticket, &answer);
                     return;
                 }
                 open.rows.take(ticket, answer, height);
@@ -173,9 +190,13 @@ impl Inspector {
                 let opens_strings = open.opens_strings;
                 open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
             }
-            Answer::State(facts) if open.state_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
-                open.state_asked = None;
-                open.state = Some(facts);
+            Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::At(at) if open.moment == Some(ticket) => {
+                open.moment = None;
+                match at {
+                    Some(at) => self.jump(at, effects),
+                    None => self.say("the session was over by then", false),
+                }
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
                 open.findings.n += found.len() as u64;
@@ -189,6 +210,7 @@ impl Inspector {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
                 open.last_seq = open.last_seq.max(last_seq);
                 open.live = live;
+                open.sequence.grown();
                 if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
@@ -197,6 +219,7 @@ impl Inspector {
                     }
                 }
                 if grew || ended {
+                    self.unfold_again(effects);
                     self.ask_again(effects);
                 }
                 if ended {
@@ -204,10 +227,12 @@ impl Inspector {
                     self.ask_sessions(effects);
                 }
             }
+            Answer::Overview(overview) => open.overseen.take(ticket, *overview),
+            Answer::Links(_) | Answer::Begun(_) => open.sequence.take(ticket, answer),
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
-            | Answer::State(_)
+            | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)
             | Answer::Stats(_)
@@ -279,7 +304,7 @@ impl Inspector {
             return;
         };
         open.filter = filter;
-        let at = open.rows.current().map(Row::at);
+        let at = open.at();
         match at {
             Some(at) => {
                 open.rows.want(at);

@@ -69,14 +69,7 @@ impl Inspector {
     pub(super) fn jump_key(&mut self, mut prompt: Prompt, key: Key, effects: &mut Vec<Effect>) {
         match key.code {
             KeyCode::Escape => return,
-            KeyCode::Enter => {
-                match prompt.text.trim().parse::<u64>() {
-                    Ok(seq) if seq > 0 => self.jump(tap_session::At { seq, member: 0 }, effects),
-                    _ => self.say(format!("`{}` is no message number", prompt.text.trim()), true),
-                }
-                return;
-            }
-            KeyCode::Char(c) if !key.control && !c.is_ascii_digit() => {}
+            KeyCode::Enter => return self.go_to_place(&prompt.text, effects),
             _ => {
                 prompt.key(key, &[]);
             }
@@ -90,8 +83,9 @@ impl Inspector {
         match key.code {
             KeyCode::Escape => return,
             KeyCode::Enter => {
-                if let Some((_, _, action)) = matches.get(chosen) {
-                    self.act(*action, effects);
+                match matches.get(chosen) {
+                    Some((_, _, action)) => self.act(*action, effects),
+                    None => self.go_to_place(&prompt.text, effects),
                 }
                 return;
             }

@@ -106,7 +106,7 @@ impl Inspector {
         }
     }
 
-    fn tree_line(&self, tree: &Tree, index: usize) -> Option<Line<'static>> {
+    pub(super) fn tree_line(&self, tree: &Tree, index: usize) -> Option<Line<'static>> {
         let TreeLine { depth, key, content, .. } = tree.lines().get(index)?;
         let mut spans = vec![Span::raw(" ".repeat(1 + 2 * (*depth).min(40)))];
         if let Some(key) = key {

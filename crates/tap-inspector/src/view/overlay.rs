@@ -8,8 +8,10 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
-use crate::keymap::KEYMAP;
+use crate::input::Key;
+use crate::keymap::{KEYMAP, action};
 use crate::model::{Inspector, Overlay, View};
+use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::text::{cell, fitted, span};
 
@@ -23,13 +25,13 @@ impl Inspector {
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
             Some(Overlay::Jump(prompt)) => {
-                let about = Line::from(span("the number of a message", self.theme.dim));
+                let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
             }
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
                 let from = chosen.saturating_sub(9);
-                let lines: Vec<Line<'static>> = matches
+                let mut lines: Vec<Line<'static>> = matches
                     .iter()
                     .enumerate()
                     .skip(from)
@@ -40,6 +42,10 @@ impl Inspector {
                         fitted(line, usize::from(area.width).saturating_sub(4), style)
                     })
                     .collect();
+                if lines.is_empty() {
+                    let text = if Place::read(&prompt.text).is_ok() { "enter goes there" } else { crate::place::ABOUT };
+                    lines.push(Line::from(span(text, self.theme.dim)));
+                }
                 self.draw_prompt(frame, area, ":", prompt, &lines);
             }
         }
@@ -50,7 +56,13 @@ impl Inspector {
         let mut lines: Vec<Line<'static>> = Vec::new();
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
-                let keys = binding.keys.join(" ");
+                // A key that means something else here is told there.
+                let acts = |key: &&str| Key::named(key).and_then(|key| action(key, scopes)) == Some(binding.action);
+                let keys: Vec<&str> = binding.keys.iter().copied().filter(|key| acts(key)).collect();
+                if keys.is_empty() {
+                    continue;
+                }
+                let keys = keys.join(" ");
                 lines.push(Line::from(vec![
                     Span::raw(" "),
                     cell(&keys, 16, self.theme.bold),

@@ -6,12 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{RowKind, Severity};
+use tap_session::{LinkKind, RowKind, Severity};
 use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
 use crate::data::{Row, Tone};
-use crate::model::{Inspector, Open, Pane};
+use crate::model::{Inspector, Open, Pane, View};
 use crate::text::{cell, fitted, right, span};
 
 /// Bars of latency are logarithmic between these, so that they compare between sessions: nanoseconds.
@@ -40,6 +40,10 @@ impl Inspector {
         if open.findings.n > 0 {
             spans.push(span(&format!("  ! {}", open.findings.n), self.theme.warning));
         }
+        let overview = &open.overseen.overview;
+        if let (Some(p50_ns), Some(p95_ns)) = (overview.p50_ns, overview.p95_ns) {
+            spans.push(span(&format!("  p50 {}  p95 {}", duration(p50_ns), duration(p95_ns)), self.theme.dim));
+        }
         if !open.findings.complete && open.last_seq > 0 {
             let share = open.findings.seq.saturating_mul(100) / open.last_seq.max(1);
             spans.push(span(&format!("  judged {share} %"), self.theme.dim));
@@ -58,6 +62,15 @@ impl Inspector {
         let Some(row) = open.rows.current() else {
             return Line::default();
         };
+        // Stepped to a message that has no row of its own here.
+        if let Some(at) = open.at().filter(|at| *at != row.at()) {
+            let mut spans = vec![span(&format!(" at message {}", at.seq), self.theme.bold)];
+            if let Some(finding) = open.findings.by_message.get(&at).and_then(|found| found.first()) {
+                spans.push(span(&format!("  ! {} ", finding.rule), self.theme.warning));
+                spans.push(span(&format!("{} {}", finding.title, finding.detail), Style::new()));
+            }
+            return Line::from(spans);
+        }
         if let Some(finding) = open.findings.of_row(row, open.calls).max_by_key(|finding| finding.severity) {
             return Line::from(vec![
                 span(&format!(" ! {} ", finding.rule), self.theme.warning),
@@ -86,15 +99,18 @@ impl Inspector {
         }
     }
 
-    fn draw_rows(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
+    pub(super) fn draw_rows(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
         let width = usize::from(area.width);
         let columns = Columns::fitting(width, open.last_seq);
         let mut lines = vec![fitted(self.rows_head(&columns), width, self.theme.dim), self.rule(width)];
         let height = usize::from(area.height).saturating_sub(lines.len());
         for (index, row) in open.rows.visible(height) {
+            // Beside a state, what came later is not there yet.
+            let is_later = self.view == View::State && open.at().is_some_and(|at| at < row.at());
             let style = match (index == open.rows.cursor(), open.pane) {
                 (true, Pane::List) => self.theme.cursor,
                 (true, Pane::Detail) => self.theme.cursor_elsewhere,
+                (false, _) if is_later => self.theme.dim,
                 (false, _) => Style::new(),
             };
             lines.push(fitted(self.row_line(open, row, &columns), width, style));
@@ -131,16 +147,26 @@ impl Inspector {
         Line::from(spans)
     }
 
-    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
-        let worst = open.findings.worst(row, open.calls);
-        let (sign, sign_style) = match worst {
+    /// What is wrong with a row, in a sign.
+    pub(super) fn sign(&self, open: &Open, row: &Row) -> (&'static str, Style) {
+        match open.findings.worst(row, open.calls) {
             _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
             None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
-        };
+        }
+    }
+
+    /// How long a request has been waiting for its answer, if that may still come.
+    pub(super) fn waiting_for(&self, open: &Open, row: &Row) -> Option<String> {
+        let waits = open.live && !row.settled && row.row.latency_ns.is_none();
+        waits.then(|| duration(self.now_unix_ns.saturating_sub(row.row.wall_ns)))
+    }
+
+    fn row_line(&self, open: &Open, row: &Row, columns: &Columns) -> Line<'static> {
+        let (sign, sign_style) = self.sign(open, row);
         let number = match row.row.at.member {
             0 => row.row.at.seq.to_string(),
             member => format!("{}.{member}", row.row.at.seq),
@@ -150,10 +176,18 @@ impl Inspector {
             (_, Direction::ToServer) => "->",
             (_, Direction::ToClient) => "<-",
         };
-        let mut spans =
-            vec![span(&format!("{sign} "), sign_style), right(&number, columns.number, self.theme.dim), Span::raw(" ")];
+        let fold = if open.calls && open.rows.is_unfolded(row.at()) { "▾" } else { " " };
+        let mut spans = vec![
+            span(sign, sign_style),
+            span(fold, self.theme.bold),
+            right(&number, columns.number, self.theme.dim),
+            Span::raw(" "),
+        ];
+        // Under a call times count from it.
+        let over = open.rows.call_over(row.at()).and_then(|call| open.rows.rows().iter().find(|row| row.at() == call));
         if columns.clock > 0 {
-            spans.push(cell(&row.clock, columns.clock + 1, self.theme.dim));
+            let since = over.map(|call| format!("  +{}", duration(row.row.at_ns.saturating_sub(call.row.at_ns))));
+            spans.push(cell(since.as_ref().unwrap_or(&row.clock), columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
         // The last column of it stays free.
@@ -164,19 +198,39 @@ impl Inspector {
             spans.push(cell(&number, width, self.theme.dim));
             room -= width;
         }
-        let (what, about) = what(row);
+        let (what, about) = match over {
+            Some(_) => {
+                let (what, about, _) = self.told(row);
+                (format!("│ {what}"), about)
+            }
+            None => what(row),
+        };
+        let is_round = open.sequence.links_of(row.at()).iter().any(|link| link.kind == LinkKind::Round);
+        let what = if is_round && open.calls { format!("└ {what}") } else { what };
         let all = format!("{what}  {about}");
         let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
-        spans.push(cell(&what, used, if row.is_problem() { self.theme.bold } else { Style::new() }));
+        spans.push(cell(
+            &what,
+            used,
+            if over.is_some() {
+                self.theme.dim
+            } else if row.is_problem() {
+                self.theme.bold
+            } else {
+                Style::new()
+            },
+        ));
         let rest = room - used;
         spans.push(cell(all.get(what.len()..).unwrap_or_default(), rest, self.theme.dim));
         spans.push(Span::raw(" "));
         let (tone, status) = &row.status;
         spans.push(cell(status, columns.status, self.tone(*tone)));
         spans.push(Span::raw(" "));
-        let latency = row.row.latency_ns.map(duration).unwrap_or_default();
+        let waiting = self.waiting_for(open, row);
+        let latency_style = if waiting.is_some() { self.theme.warning } else { Style::new() };
+        let latency = row.row.latency_ns.map(duration).or(waiting).unwrap_or_default();
         if columns.latency > 0 {
-            spans.push(right(&latency, columns.latency, Style::new()));
+            spans.push(right(&latency, columns.latency, latency_style));
         }
         if columns.bar > 0 {
             let bar = row.row.latency_ns.map(|latency_ns| bar(latency_ns, columns.bar)).unwrap_or_default();
@@ -197,41 +251,6 @@ impl Inspector {
             Tone::Bad => self.theme.bad,
             Tone::Warning => self.theme.warning,
         }
-    }
-
-    pub(super) fn draw_state(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
-        let width = usize::from(area.width);
-        let mut lines = Vec::new();
-        match &open.state {
-            None => lines.push(Line::from(span(" working it out …", self.theme.dim))),
-            Some(state) => {
-                let head = format!(" after message {}", state.seq);
-                lines.push(fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()));
-                lines.push(self.rule(width));
-                let mut part = "";
-                for fact in state.facts.iter().skip(open.state_scroll) {
-                    if fact.part != part {
-                        part = &fact.part;
-                        lines.push(Line::from(span(&format!(" {part}"), self.theme.frame)));
-                    }
-                    let (mark, style) = match &fact.changed {
-                        Some(_) => ("~", self.theme.warning),
-                        None => (" ", Style::new()),
-                    };
-                    let mut spans = vec![
-                        span(&format!(" {mark} "), style),
-                        cell(&fact.name, 24, self.theme.name),
-                        Span::raw(" "),
-                        span(&fact.text, style),
-                    ];
-                    if let Some(Some(before)) = &fact.changed {
-                        spans.push(span(&format!("   was {before}"), self.theme.dim));
-                    }
-                    lines.push(fitted(Line::from(spans), width, Style::new()));
-                }
-            }
-        }
-        frame.render_widget(Paragraph::new(lines), area);
     }
 
     pub(super) fn draw_findings(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
@@ -280,7 +299,7 @@ impl Inspector {
 }
 
 /// What a row is about: its method or tool, and its arguments or its text.
-fn what(row: &Row) -> (String, String) {
+pub(super) fn what(row: &Row) -> (String, String) {
     let method = row.row.method.as_deref();
     let target = row.row.target.as_deref();
     let what = match (row.row.kind, method, target) {

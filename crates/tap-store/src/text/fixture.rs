@@ -88,7 +88,7 @@ impl Fixture {
         let is_dropped = entry.get("connected").is_some()
             || entry.get("request_end").is_some()
             || entry.get("http_end") == Some("\"whole\"")
-            || entry.get("raw") == Some("\"\"")
+            || (entry.get("raw") == Some("\"\"") && entry.get("to").is_some())
             || matches!(entry.get("part"), Some("\"connected\"" | "\"request_end\""));
         if is_dropped {
             return None;
@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn times_are_rounded_to_three_digits_and_stay_so() {
-        for (number, expected) in [(0, 0), (999, 999), (1_000, 1_000), (1_234, 1_230), (1_235, 1_240), (999_999, 1_000_000)]
+        for (number, expected) in
+            [(0, 0), (999, 999), (1_000, 1_000), (1_234, 1_230), (1_235, 1_240), (999_999, 1_000_000)]
         {
             assert_eq!((rounded(number), rounded(expected)), (expected, expected));
         }

@@ -24,7 +24,7 @@ impl Style {
         let (mut compact, mut spaced) = (true, true);
         let mut may_have_space = false;
         let mut tokens = Tokens::new(json);
-        while let Some(token) = tokens.next() {
+        for token in tokens.by_ref() {
             let is_spaced = token.space == " ";
             compact &= token.space.is_empty();
             spaced &= if may_have_space { is_spaced } else { token.space.is_empty() };

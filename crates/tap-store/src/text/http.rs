@@ -4,13 +4,13 @@
 //! body are held until they make a message, and are written where the last of them passed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 use tap_exchange::{BODY_LIMIT_BYTES, BodyDecoder, EventCutter, HttpReading};
 use tap_frame::{HttpHead, HttpPart, Piece, Segment, Stream};
 use tap_session::{Cut, Cutter, Gatherer, Moment, Recorded};
 
+use super::chosen::Chosen;
 use super::words::{content, member_of, members_of};
 use super::write::Entry;
 use super::{body, stands_verbatim};
@@ -36,19 +36,15 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn feed(
-        &mut self,
-        segment: &Segment,
-        range: &RangeInclusive<u64>,
-    ) -> Result<(), tap_frame::SegmentError> {
+    pub(super) fn feed(&mut self, segment: &Segment, range: &Chosen) -> Result<(), tap_frame::SegmentError> {
         let Self { reading, answers, hit, n_frames } = self;
         reading.feed(segment, &mut |read, _| take(read, range, answers, hit, n_frames))
     }
 
-    pub(super) fn finish(mut self, range: &RangeInclusive<u64>) -> Wanted {
+    pub(super) fn finish(mut self, range: &Chosen) -> Wanted {
         let Self { reading, answers, hit, n_frames } = &mut self;
         reading.finish(&mut |read, _| take(read, range, answers, hit, n_frames));
-        let all = *range.start() <= 1 && reading.n_frames() <= *range.end();
+        let all = range.is_all(reading.n_frames());
         let exchanges = self.answers.into_iter().filter(|(number, _)| self.hit.contains(number));
         Wanted { n_frames: self.n_frames, exchanges: exchanges.collect(), all }
     }
@@ -56,7 +52,7 @@ impl Search {
 
 fn take(
     read: tap_exchange::Read,
-    range: &RangeInclusive<u64>,
+    range: &Chosen,
     answers: &mut BTreeMap<u64, Vec<u64>>,
     hit: &mut BTreeSet<u64>,
     n_frames: &mut u64,
@@ -64,7 +60,7 @@ fn take(
     let Some(read) = read.frame else {
         return;
     };
-    let is_wanted = range.contains(&read.frame.seq);
+    let is_wanted = range.contains(read.frame.seq);
     *n_frames += u64::from(is_wanted);
     if let Some(number) = read.exchange {
         let answers = answers.entry(number).or_default();
@@ -101,7 +97,7 @@ struct Held {
 /// Makes records of pieces.
 pub(super) struct ToText<'a> {
     wanted: &'a Wanted,
-    range: &'a RangeInclusive<u64>,
+    range: &'a Chosen,
     opened_unix_ns: u64,
     now: Moment,
     held: BTreeMap<u64, Held>,
@@ -113,12 +109,7 @@ pub(super) struct ToText<'a> {
 }
 
 impl<'a> ToText<'a> {
-    pub(super) fn new(
-        wanted: &'a Wanted,
-        range: &'a RangeInclusive<u64>,
-        opened_unix_ns: u64,
-        is_decoded: bool,
-    ) -> Self {
+    pub(super) fn new(wanted: &'a Wanted, range: &'a Chosen, opened_unix_ns: u64, is_decoded: bool) -> Self {
         Self {
             is_decoded,
             wanted,
@@ -263,14 +254,7 @@ impl<'a> ToText<'a> {
         }
     }
 
-    fn part(
-        &mut self,
-        number: u64,
-        part: HttpPart,
-        bytes: Result<&[u8], u64>,
-        held: &mut Held,
-        out: &mut Vec<Entry>,
-    ) {
+    fn part(&mut self, number: u64, part: HttpPart, bytes: Result<&[u8], u64>, held: &mut Held, out: &mut Vec<Entry>) {
         if held.part != Some(part) || bytes.is_err() {
             self.flush(number, held, out);
             (held.part, held.is_begun) = (Some(part), held.is_begun && held.part == Some(part));
@@ -306,14 +290,14 @@ impl<'a> ToText<'a> {
     /// Whether any frame of an answer is wanted, or there is none.
     fn is_any_wanted(&self, number: u64) -> bool {
         let answers = self.wanted.exchanges.get(&number).map(Vec::as_slice).unwrap_or_default();
-        self.wanted.all || answers.is_empty() || answers.iter().any(|seq| self.range.contains(seq))
+        self.wanted.all || answers.is_empty() || answers.iter().any(|seq| self.range.contains(*seq))
     }
 
     /// Whether the next frame of an answer is wanted.
     fn is_wanted(&self, number: u64, held: &mut Held) -> bool {
         let seq = self.wanted.exchanges.get(&number).and_then(|answers| answers.get(held.n_answers));
         held.n_answers += 1;
-        self.wanted.all || seq.is_none_or(|seq| self.range.contains(seq))
+        self.wanted.all || seq.is_none_or(|seq| self.range.contains(*seq))
     }
 
     fn some_of_body(&mut self, number: u64, part: HttpPart, bytes: &[u8], held: &mut Held, out: &mut Vec<Entry>) {

@@ -13,8 +13,8 @@ use tap_exchange::HttpReading;
 use tap_frame::{Frame, HttpEnd, HttpPart, Origin, Stream};
 use tap_session::{Recorded, segments_of};
 
-use super::pack::{self, Item, Passed};
 use super::fold::{Style, unfold};
+use super::pack::{self, Item, Passed};
 use super::records::Records;
 use super::survey::Survey;
 use super::{FIXTURE, FORMAT, HTTP_FORMAT, Profile, side, words};
@@ -168,9 +168,7 @@ pub(super) struct Opened {
 /// Reads the header.
 pub(super) fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Result<Opened, StoreError> {
     if !records.advance()? {
-        return Err(
-            records.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}")
-        );
+        return Err(records.wrong("the file is empty; a recording begins with a line {\"mcp-tap\":\"recording/1\",…}"));
     }
     let not_ours = |error| records.not_json("no recording of mcp-tap begins like this", &error);
     let Format { format } = serde_json::from_slice(records.record()).map_err(not_ours)?;

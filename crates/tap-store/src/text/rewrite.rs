@@ -19,11 +19,57 @@ use crate::error::StoreError;
 
 /// Members that are known, of any record.
 const KNOWN: &[&str] = &[
-    "mcp-tap", "profile", "uuid", "server", "command", "folder", "environment", "transport", "recorded_unix_ns",
-    "recorded_by", "server_pid", "first", "client", "revision", "rules", "redacted", "to", "at", "msg", "raw", "base64",
-    "style", "literal", "eol", "wall_ns", "stderr", "stderr_base64", "gap", "stderr_gap", "eof", "end", "exit", "signal",
-    "why", "lost_bytes", "http", "connection", "request", "headers", "request_end", "connected", "connect_ns", "status",
-    "version", "before", "after", "part", "http_end", "gaps_us", "note", "mark",
+    "mcp-tap",
+    "profile",
+    "uuid",
+    "server",
+    "command",
+    "folder",
+    "environment",
+    "transport",
+    "recorded_unix_ns",
+    "recorded_by",
+    "server_pid",
+    "first",
+    "client",
+    "revision",
+    "rules",
+    "redacted",
+    "to",
+    "at",
+    "msg",
+    "raw",
+    "base64",
+    "style",
+    "literal",
+    "eol",
+    "wall_ns",
+    "stderr",
+    "stderr_base64",
+    "gap",
+    "stderr_gap",
+    "eof",
+    "end",
+    "exit",
+    "signal",
+    "why",
+    "lost_bytes",
+    "http",
+    "connection",
+    "request",
+    "headers",
+    "request_end",
+    "connected",
+    "connect_ns",
+    "status",
+    "version",
+    "before",
+    "after",
+    "part",
+    "http_end",
+    "gaps_us",
+    "note",
+    "mark",
 ];
 
 /// What came of writing a recording anew.
@@ -101,8 +147,7 @@ pub fn find_secrets(
     let mut records = Records::new(input, name);
     open(&mut records, name)?;
     loop {
-        let text = std::str::from_utf8(records.record())
-            .map_err(|_| records.wrong("not a record: it is not UTF-8"))?;
+        let text = std::str::from_utf8(records.record()).map_err(|_| records.wrong("not a record: it is not UTF-8"))?;
         if serde_json::from_str::<&RawValue>(text).is_err() {
             // Says what is wrong.
             entry_of(&records)?;
@@ -110,7 +155,7 @@ pub fn find_secrets(
         looked_at(text, redactor);
         for finding in redactor.take_findings() {
             let before = text.as_bytes().get(..finding.at).unwrap_or_default();
-            sink(records.line() + memchr::memchr_iter(b'\n', before).count() as u64, &finding);
+            sink(records.begins_at() + memchr::memchr_iter(b'\n', before).count() as u64, &finding);
         }
         if !records.advance()? {
             return Ok(());
@@ -120,8 +165,8 @@ pub fn find_secrets(
 
 /// The newest record with all of its members, in their order.
 fn entry_of<R: BufRead>(records: &Records<'_, R>) -> Result<Entry, StoreError> {
-    let Members(members) = serde_json::from_slice(records.record())
-        .map_err(|error| records.not_json("not a record", &error))?;
+    let Members(members) =
+        serde_json::from_slice(records.record()).map_err(|error| records.not_json("not a record", &error))?;
     let style = members.iter().find(|(name, _)| name == "style");
     let style: Option<String> = style.and_then(|(_, value)| serde_json::from_str(value.get()).ok());
     let mut entry = Entry::default();

@@ -23,8 +23,8 @@ fn exported_as(store: &Store, options: &ExportOptions) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn part_of(range: RangeInclusive<u64>, first: u64) -> ExportOptions {
-    ExportOptions { range, first, ..ExportOptions::default() }
+fn part_of(range: std::ops::RangeInclusive<u64>, first: u64) -> ExportOptions {
+    ExportOptions { chosen: Chosen::Range(range), first, ..ExportOptions::default() }
 }
 
 fn imported(text: impl AsRef<[u8]>) -> Result<(Store, Imported), StoreError> {
@@ -44,14 +44,14 @@ fn any_end() -> impl Strategy<Value = Option<SessionEnd>> {
     prop::option::of(end.prop_map(|(at_ns, reason, lost_bytes)| SessionEnd { at_ns, reason, lost_bytes }))
 }
 
-#[path = "tests/fixture.rs"]
-mod fixtures;
 #[path = "tests/captures.rs"]
 mod captures;
-#[path = "tests/schema.rs"]
-mod schema;
+#[path = "tests/fixture.rs"]
+mod fixtures;
 #[path = "tests/folding.rs"]
 mod folding;
+#[path = "tests/schema.rs"]
+mod schema;
 
 proptest! {
     #[test]
@@ -150,7 +150,15 @@ fn a_part_of_a_session_is_exported_by_its_numbers() {
     assert_eq!(done.first, 2);
     for (range, first) in [(0..=u64::MAX, 2), (1..=1, 2), (2..=9, 3)] {
         let mut out = Vec::new();
-        export(&part, &part.sessions().unwrap()[0], &part_of(range.clone(), done.first), None, &mut out, Path::new("out")).unwrap();
+        export(
+            &part,
+            &part.sessions().unwrap()[0],
+            &part_of(range.clone(), done.first),
+            None,
+            &mut out,
+            Path::new("out"),
+        )
+        .unwrap();
         assert_eq!(imported(&out).unwrap().1.first, first, "{range:?}");
     }
     assert!(!exported(&store, id).contains(r#""first""#));
@@ -425,7 +433,8 @@ fn a_part_of_a_recording_over_http_keeps_what_its_frames_need() {
         (50..=60, ""),
     ] {
         let mut out = Vec::new();
-        let Exported { n_frames, .. } = export(&store, &session, &part_of(range.clone(), 1), None, &mut out, Path::new("out")).unwrap();
+        let Exported { n_frames, .. } =
+            export(&store, &session, &part_of(range.clone(), 1), None, &mut out, Path::new("out")).unwrap();
         assert_eq!(n_frames, range.clone().filter(|seq| *seq <= 9).count() as u64);
         let (part, done) = imported(&out).unwrap();
         part.catch_up(done.session, |_| {}).unwrap();

@@ -1,6 +1,8 @@
 //! Small calls, one after the other: how long a round trip takes.
 
-use std::time::Instant;
+use std::num::NonZeroU32;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -43,7 +45,12 @@ pub(super) fn measure(arguments: &Arguments) -> Result<Report, PhaseError> {
     }
     let first_id = session.take_ids(arguments.calls);
     let mut answers = Answers::new(&text, first_id, arguments.calls);
+    let began = Instant::now();
     for id in first_id..first_id + arguments.calls as u64 {
+        if let Some(a_second) = NonZeroU32::new(arguments.pace) {
+            let due = Duration::from_secs_f64((id - first_id) as f64 / f64::from(a_second.get()));
+            thread::sleep(due.saturating_sub(began.elapsed()));
+        }
         text.write_call(&mut call, id);
         let sent_at = Instant::now();
         session.send(&call)?;

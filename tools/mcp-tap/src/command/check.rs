@@ -12,16 +12,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tap_filter::Filter;
 use tap_protocol::Side;
 use tap_session::{At, Finding, HttpSessionNumber, MessageRow, Rule, SessionState, Severity};
+use tap_store::ListKind;
 
 use crate::arguments::{Check, CheckFormat, Global, Level};
 use crate::command::log::what;
 use crate::failure::{Failure, NO};
+use crate::filtering;
 use crate::following::{Followed, Seen, follow};
 use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
 use crate::reference::{Found, Part, must_not_be_read, place, sessions};
+use crate::subject::Findings;
 use crate::text::{counted, shown};
 
 /// Findings of one rule that are kept of a session; all are counted.
@@ -94,6 +98,8 @@ struct Shown {
 /// What is asked for.
 struct Wanted<'a> {
     level: Severity,
+    /// Only what is wrong with messages that fit.
+    filter: Option<&'a Filter>,
     deny: &'a [&'static Rule],
     allow: &'a [&'static Rule],
 }
@@ -117,7 +123,8 @@ pub(crate) fn check(global: &Global, check: &Check) -> Result<u8, Failure> {
         Level::Warning => Severity::Warning,
         Level::Note => Severity::Note,
     };
-    let wanted = Wanted { level, deny: &check.deny, allow: &check.allow };
+    let filter = filtering::read(&check.which.filter())?;
+    let wanted = Wanted { level, filter: filter.as_ref(), deny: &check.deny, allow: &check.allow };
     let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty());
     let output = check.output.as_deref().filter(|path| *path != Path::new("-"));
     let format = match (check.format, output.and_then(format_of)) {
@@ -215,6 +222,19 @@ fn judge(
     mut line: impl FnMut(Value) -> Result<(), Failure>,
 ) -> Result<Vec<Verdict>, Failure> {
     let mut gathered: BTreeMap<Option<HttpSessionNumber>, Gathered> = BTreeMap::new();
+    let all_findings = match wanted.filter {
+        Some(filter) => filtering::findings_for(global, found, filter)?,
+        None => Findings::new(),
+    };
+    let fits = |at: At| -> Result<bool, Failure> {
+        let Some(filter) = wanted.filter else {
+            return Ok(true);
+        };
+        let Some(listed) = found.store.row(found.session.id, at)? else {
+            return Ok(false);
+        };
+        Ok(filtering::fits(filter, &found.store, &found.session, ListKind::Frames, &listed, &all_findings)?)
+    };
     // What the newest messages are about, so that most findings need no look into the store.
     let mut newest: HashMap<At, String> = HashMap::new();
     // Also of a part all is followed: some of what a message broke is known only later, such as that nobody answered it.
@@ -232,6 +252,9 @@ fn judge(
             let Some(severity) = wanted.severity(finding) else {
                 continue;
             };
+            if !fits(finding.at)? {
+                continue;
+            }
             if severity < wanted.level {
                 n_hidden[severity as usize] += 1;
                 continue;
@@ -289,6 +312,10 @@ fn judge(
         let found_here = gathered.remove(&this.number).unwrap_or_default();
         let number = this.number.filter(|_| several || found.conversation.is_some());
         let messages = messages(found.part, this.n_messages, if several { n_all } else { this.n_messages });
+        let messages = match wanted.filter {
+            Some(filter) => format!("{messages}, of which those that fit {}", shown(filter.text(), false)),
+            None => messages,
+        };
         let all = verdict(number.map(|number| number.0), this.spoken, messages, this.incomplete, found_here);
         verdicts.push(Verdict { live: goes_on && !this.ended, ..all });
     }

@@ -91,7 +91,17 @@ fn show(global: &Global, path: &std::path::Path) -> Result<u8, Failure> {
     let failed = failed.map_or(1, |listed| listed.row.at.seq);
     let store = Rc::new(store);
     let (reference, part) = (NAME.into(), Part::All);
-    let found = Found { store, session, reference, part, conversation: None, file: None, first: 1, rules: None, profile: tap_store::Profile::Lossless };
+    let found = Found {
+        store,
+        session,
+        reference,
+        part,
+        conversation: None,
+        file: None,
+        first: 1,
+        rules: None,
+        profile: tap_store::Profile::Lossless,
+    };
     let mut printer = Printer::new(Output::new(global), &found, ListKind::Calls, false)?;
     printer.print(None)?;
     printer.finish()?;

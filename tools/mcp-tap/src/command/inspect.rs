@@ -6,6 +6,7 @@
 mod asked;
 mod depth;
 mod figures;
+mod links;
 mod lists;
 mod message;
 mod rows;

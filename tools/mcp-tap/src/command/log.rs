@@ -18,7 +18,7 @@ use tap_store::{ListKind, Listed, Part as StorePart};
 use crate::arguments::{Global, Log};
 use crate::command::ls::{end_of, rfc3339, when};
 use crate::failure::{Failure, NO};
-use crate::filtering::{self, fits};
+use crate::filtering::{self, Sieve, Sifted, fits};
 use crate::output::{Output, Style, visible};
 use crate::progress::catch_up;
 use crate::reference::{Found, Part, Reference, place};
@@ -153,25 +153,28 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Of those before `end`, the last that fit, in order.
-    fn last_that_fit(&self, mut end: u64, limit: usize) -> Result<Vec<Listed>, Failure> {
+    /// What finds those that fit.
+    fn sieve(&self) -> Option<Sieve<'_>> {
+        let (filter, findings) = self.sieve.as_ref()?;
+        let Found { store, session, conversation, .. } = self.found;
+        Some(Sieve::new(filter, store, session, *conversation, self.kind, findings))
+    }
+
+    /// Of those up to `end`, the last that fit, in order.
+    fn last_that_fit(&self, end: u64, limit: usize) -> Result<Vec<Listed>, Failure> {
         let mut last = Vec::new();
-        loop {
-            let mut rows = self.list(StorePart::UpTo(end), PAGE)?;
-            let (first, n_rows) = (rows.first().map(|listed| listed.row.at.seq), rows.len());
-            // A page may begin in the middle of a batch, whose other members are in the next one.
-            let whole = first.filter(|first| (n_rows as u64) == PAGE && *first < end);
-            rows.retain(|listed| whole.is_none_or(|first| first < listed.row.at.seq));
-            for listed in rows.into_iter().rev() {
-                if last.len() < limit && self.fits(&listed)? {
-                    last.push(listed);
-                }
-            }
-            match whole {
-                Some(first) if last.len() < limit => end = first,
-                _ => break,
-            }
+        let Some(sieve) = self.sieve() else {
+            return Ok(last);
+        };
+        let mut before = Some(Sieve::from(end, false));
+        while let Some(from) = before
+            && last.len() < limit
+        {
+            let Sifted { rows, next } = sieve.stretch(from, false)?;
+            last.extend(rows);
+            before = next;
         }
+        last.truncate(limit);
         last.reverse();
         Ok(last)
     }
@@ -210,28 +213,42 @@ impl<'a> Printer<'a> {
             return self.rows(rows.iter());
         }
         let mut left = limit.unwrap_or(u64::MAX);
+        if self.sieve.is_some() {
+            return self.print_that_fit(left);
+        }
         let mut next = StorePart::From(*range.start());
         while left > 0 {
-            let mut rows = self.list(next, if self.sieve.is_some() { PAGE } else { PAGE.min(left) })?;
+            let rows = self.list(next, PAGE.min(left))?;
             let Some(last) = rows.last() else {
                 break;
             };
             next = StorePart::After(last.row.at);
             let over = !range.contains(&last.row.at.seq);
-            if self.sieve.is_some() {
-                let mut fitting = Vec::new();
-                for listed in rows {
-                    if range.contains(&listed.row.at.seq) && self.fits(&listed)? {
-                        fitting.push(listed);
-                    }
-                }
-                rows = fitting;
-                rows.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-            }
             left -= rows.len() as u64;
             self.rows(rows.iter().filter(|listed| range.contains(&listed.row.at.seq)))?;
             if over {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the first that fit, as they are found.
+    fn print_that_fit(&mut self, mut left: u64) -> Result<(), Failure> {
+        let range = self.found.part.range();
+        let mut from = Sieve::from(*range.start(), true);
+        while left > 0 {
+            let Some(Sifted { mut rows, next }) = self.sieve().map(|sieve| sieve.stretch(from, true)).transpose()?
+            else {
+                break;
+            };
+            rows.retain(|listed| range.contains(&listed.row.at.seq));
+            rows.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= rows.len() as u64;
+            self.rows(rows.iter())?;
+            match next.filter(|next| next.seq <= *range.end()) {
+                Some(next) => from = next,
+                None => break,
             }
         }
         Ok(())

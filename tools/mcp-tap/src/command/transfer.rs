@@ -1,16 +1,20 @@
 //! `mcp-tap export`, `mcp-tap redact` and `mcp-tap import`: recordings as text files.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
+use tap_filter::Filter;
 use tap_redact::{Redactor, Replaced, Unjudged};
 use tap_store::{
-    ExportOptions, Exported, FOLD_COLUMNS, Profile, Rewritten, Store, StoreError, export, find_secrets, rewrite,
+    Chosen, ExportOptions, Exported, FOLD_COLUMNS, ListKind, Profile, Rewritten, Store, StoreError, export,
+    find_secrets, rewrite,
 };
 
 use crate::arguments::{Export, Global, Import, Redact};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO};
+use crate::filtering::{self, Sieve};
 use crate::new_file::{NewFile, Readers, cannot_write};
 use crate::output::Output;
 use crate::progress::catch_up;
@@ -26,8 +30,17 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
         ))
         .hint(format!("leave out the number behind the slash: `mcp-tap export {}`", found.name())));
     }
+    let filter = filtering::read(&wanted.filter)?;
+    let chosen = match &filter {
+        Some(filter) => fitting(global, &found, filter)?,
+        None => Chosen::Range(found.part.range()),
+    };
+    if chosen == Chosen::Some(BTreeSet::new()) {
+        let _ = writeln!(std::io::stderr(), "no messages that fit in {}", shown(&found.name(), false));
+        return Ok(NO);
+    }
     let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
-    let options = options(wanted, file, &found)?;
+    let options = options(wanted, file, &found, chosen)?;
     if options.profile == Profile::Fixture {
         // Who talked is in the header.
         catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
@@ -40,7 +53,7 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
     }
     // A fixture that is written as one keeps all that it says, also what this version does not know.
     let as_it_is = found.file.as_deref().filter(|_| found.is_fixture() && options.profile == Profile::Fixture);
-    let as_it_is = as_it_is.filter(|path| found.part == Part::All && path.is_file());
+    let as_it_is = as_it_is.filter(|path| found.part == Part::All && filter.is_none() && path.is_file());
     let mut write = |out: &mut dyn Write, name: &Path| match as_it_is {
         Some(path) => {
             let source = |source| StoreError::Io { path: path.into(), source };
@@ -70,9 +83,10 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
     if !global.quiet && file.is_some() {
         let mut stderr = std::io::stderr();
         let n_frames = exported.n_frames;
+        let left = if filter.is_some() { "of those that fit, nothing" } else { "nothing" };
         let _ = match (options.profile, &redactor) {
             (Profile::Lossless, None) => {
-                writeln!(stderr, "{n_frames} frames, as they were: nothing was left out or replaced")
+                writeln!(stderr, "{n_frames} frames, as they were: {left} was left out or replaced")
             }
             (Profile::Lossless, Some(_)) => writeln!(stderr, "{n_frames} frames"),
             (Profile::Fixture, Some(_)) => writeln!(stderr, "{n_frames} frames, without clocks"),
@@ -162,7 +176,7 @@ pub(crate) fn redact_files(global: &Global, wanted: &Redact) -> Result<u8, Failu
 }
 
 /// What is written, by the name of the file and what was asked for.
-fn options(wanted: &Export, file: Option<&Path>, found: &Found) -> Result<ExportOptions, Failure> {
+fn options(wanted: &Export, file: Option<&Path>, found: &Found, chosen: Chosen) -> Result<ExportOptions, Failure> {
     let extension = file.map(|path| path.extension().unwrap_or_default().to_string_lossy().into_owned());
     let is_folded = match extension.as_deref() {
         Some("mcprec") => true,
@@ -179,12 +193,26 @@ fn options(wanted: &Export, file: Option<&Path>, found: &Found) -> Result<Export
     let is_fixture = wanted.fixture || (is_folded && !wanted.lossless);
     Ok(ExportOptions {
         profile: if is_fixture { Profile::Fixture } else { Profile::Lossless },
-        range: found.part.range(),
+        chosen,
         first: found.first,
         fold_columns: wanted.fold.unwrap_or(if is_folded { FOLD_COLUMNS } else { 0 }),
         stderr: wanted.stderr,
         rules: found.rules.clone(),
     })
+}
+
+/// The frames that fit, and of calls both halves, also where one of them lies outside of the part.
+fn fitting(global: &Global, found: &Found, filter: &Filter) -> Result<Chosen, Failure> {
+    let (store, session) = (&found.store, &found.session);
+    catch_up(global, store, session.id, &session.start.name)?;
+    let findings = filtering::findings_for(global, found, filter)?;
+    let mut chosen = BTreeSet::new();
+    Sieve::new(filter, store, session, None, ListKind::Frames, &findings).all(&found.part.range(), |listed| {
+        chosen.insert(listed.row.at.seq);
+        chosen.extend(listed.row.pair.map(|pair| pair.seq));
+        Ok(())
+    })?;
+    Ok(Chosen::Some(chosen))
 }
 
 /// A reader of our output that is gone is no failure to tell of.

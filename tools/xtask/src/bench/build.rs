@@ -58,6 +58,15 @@ impl Programs {
 
 /// The executables by the names of their binaries. Cargo is asked where they are: the target folder may be anywhere.
 pub(super) fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, BenchError> {
+    run_cargo(&packages.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>())
+}
+
+/// The executable of an example of a package.
+pub(super) fn build_example(package: &str, example: &str) -> Result<HashMap<String, PathBuf>, BenchError> {
+    run_cargo(&["--package", package, "--example", example])
+}
+
+fn run_cargo(arguments: &[&str]) -> Result<HashMap<String, PathBuf>, BenchError> {
     let program = "cargo build --release";
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -68,7 +77,7 @@ pub(super) fn build(packages: &[&str]) -> Result<HashMap<String, PathBuf>, Bench
     }
     let output = command
         .args(["build", "--release", "--message-format", "json-render-diagnostics"])
-        .args(packages.iter().flat_map(|package| ["--package", package]))
+        .args(arguments)
         .current_dir(workspace_root())
         .stderr(Stdio::inherit())
         .output()

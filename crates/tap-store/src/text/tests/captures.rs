@@ -35,9 +35,7 @@ fn captures_come_back_from_every_form() {
     paths.sort();
     for (index, path) in paths.into_iter().enumerate() {
         let (store, id) = stored(&capture(&std::fs::read_to_string(&path).unwrap()), None);
-        for (profile, fold_columns) in
-            [(Profile::Lossless, 0), (Profile::Lossless, 100), (Profile::Fixture, 100)]
-        {
+        for (profile, fold_columns) in [(Profile::Lossless, 0), (Profile::Lossless, 100), (Profile::Fixture, 100)] {
             let options = ExportOptions { profile, fold_columns, stderr: true, ..ExportOptions::default() };
             let text = exported_as(&store, &options);
             let (again, done) = imported(&text).unwrap();

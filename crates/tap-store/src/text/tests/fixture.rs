@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn fixture_of(store: &Store) -> String {
-    let options =
-        ExportOptions { profile: Profile::Fixture, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
+    let options = ExportOptions { profile: Profile::Fixture, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
     exported_as(store, &options)
 }
 
@@ -36,8 +35,11 @@ proptest! {
     }
 
     #[test]
-    fn a_fixture_of_exchanges_has_their_messages_and_is_the_same_again(
-        pieces in crate::http_traffic::pieces(true), end in any_end(),
+    fn a_fixture_of_exchanges_is_the_same_again(
+        (is_damaged, pieces) in any::<bool>().prop_flat_map(|is_damaged| {
+            (Just(is_damaged), crate::http_traffic::pieces(is_damaged))
+        }),
+        end in any_end(),
     ) {
         let segments = crate::http_traffic::pack(&pieces, &[]);
         let store = Store::in_memory().unwrap();
@@ -47,9 +49,14 @@ proptest! {
         let text = fixture_of(&store);
         let (again, session) = imported(&text).unwrap();
         again.catch_up(session.session, |_| {}).unwrap();
-        // Of exchanges that are damaged, who talked may be told otherwise.
-        let records = |text: &str| text.split_once("\n{").map(|(_, records)| records.to_owned());
-        prop_assert_eq!(records(&fixture_of(&again)), records(&text));
+        let second = fixture_of(&again);
+        if is_damaged {
+            // Of exchanges that are torn, who talked and when may be told otherwise.
+            let records = |text: &str| without_times(text).split_once("\n{").map(|(_, records)| records.to_owned());
+            prop_assert_eq!(records(&second), records(&text));
+        } else {
+            prop_assert_eq!(second, text);
+        }
     }
 }
 
@@ -152,7 +159,8 @@ fn over_http_only_what_has_a_meaning_is_kept() {
 
 #[test]
 fn a_header_keeps_its_rules() {
-    let text = "{\"mcp-tap\":\"recording/1\",\"profile\":\"fixture\",\n \"rules\":{\n  \"ignore\":[\"arg.x\"], \"n\":1e3}}\n";
+    let text =
+        "{\"mcp-tap\":\"recording/1\",\"profile\":\"fixture\",\n \"rules\":{\n  \"ignore\":[\"arg.x\"], \"n\":1e3}}\n";
     let (store, done) = imported(text).unwrap();
     assert_eq!(done.rules.as_deref(), Some(r#"{"ignore":["arg.x"],"n":1e3}"#));
     let options = ExportOptions { profile: Profile::Fixture, rules: done.rules, ..ExportOptions::default() };
@@ -161,8 +169,12 @@ fn a_header_keeps_its_rules() {
 
 /// The newest session as a fixture without secrets.
 fn redacted_fixture(store: &Store) -> (String, Vec<Replaced>) {
-    let options =
-        ExportOptions { profile: Profile::Fixture, stderr: true, fold_columns: FOLD_COLUMNS, ..ExportOptions::default() };
+    let options = ExportOptions {
+        profile: Profile::Fixture,
+        stderr: true,
+        fold_columns: FOLD_COLUMNS,
+        ..ExportOptions::default()
+    };
     let mut redactor = Redactor::new(Vec::new(), vec!["/root".into()]);
     let (session, mut out) = (store.sessions().unwrap().remove(0), Vec::new());
     let exported = export(store, &session, &options, Some(&mut redactor), &mut out, Path::new("out")).unwrap();
@@ -222,14 +234,18 @@ fn what_is_written_anew_keeps_all_that_it_says() {
 "#;
     let (same, done) = rewritten(text, 0, None);
     assert_eq!(same, text);
-    assert_eq!((done.n_records, done.unknown.iter().map(String::as_str).collect::<Vec<_>>()), (5, vec!["hue", "later", "weather"]));
+    assert_eq!(
+        (done.n_records, done.unknown.iter().map(String::as_str).collect::<Vec<_>>()),
+        (5, vec!["hue", "later", "weather"])
+    );
     let (folded, _) = rewritten(text, 30, None);
     assert!(folded.lines().count() > 12, "{folded}");
-    assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text.replace("\"msg\":{\"a\"", "\"msg\":{\"a\""));
+    assert_eq!(rewritten(&folded.replace('\n', "\r\n"), 0, None).0, text);
     let (clean, _) = rewritten(text, 0, Some(&mut Redactor::default()));
     assert_eq!(
         clean,
-        text.replace("\"x\"}}", "\"«secret 1»\"}}").replace("[\"arg.x\"]}", "[\"arg.x\"]},\"redacted\":{\"«secret 1»\":1}")
+        text.replace("\"x\"}}", "\"«secret 1»\"}}")
+            .replace("[\"arg.x\"]}", "[\"arg.x\"]},\"redacted\":{\"«secret 1»\":1}")
     );
     assert_eq!(rewritten(&clean, 0, Some(&mut Redactor::default())).0, clean);
 }

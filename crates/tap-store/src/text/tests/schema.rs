@@ -37,7 +37,10 @@ fn must_fit(text: &str) {
 fn all_forms(store: &Store) {
     for profile in [Profile::Lossless, Profile::Fixture] {
         for fold_columns in [0, FOLD_COLUMNS] {
-            must_fit(&exported_as(store, &ExportOptions { profile, fold_columns, stderr: true, ..ExportOptions::default() }));
+            must_fit(&exported_as(
+                store,
+                &ExportOptions { profile, fold_columns, stderr: true, ..ExportOptions::default() },
+            ));
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::reference::Found;
 
 /// Differences that are kept of one call; all are counted.
-const LISTED_A_CALL: usize = 200;
+pub(super) const LISTED_A_CALL: usize = 200;
 
 /// Differences that are kept of all calls.
 const LISTED: usize = 50_000;
@@ -131,7 +131,7 @@ impl Report {
         let half = |found: &Found, gathered: &Gathered| {
             let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
             Half {
-                name: found.name(),
+                name: found.conversation.map_or_else(|| found.name(), |number| found.inside(number)),
                 server: (text(&gathered.server.0), text(&gathered.server.1)),
                 n_calls: gathered.calls.iter().filter(|call| is_compared(call)).count(),
             }
@@ -297,8 +297,9 @@ impl Comparing<'_> {
         };
         if let (Some(a), Some(b)) = (a, b) {
             let dials = self.rules.dials(call.key.name());
-            // Equal keys are equal requests, but for what rules leave out of them.
-            if by != PairedBy::Key || dials != Dials::default() {
+            // Equal keys are equal requests, but for what rules leave out of them: that is counted. Where only some paths are
+            // the key, the rest of the request does not matter.
+            if by != PairedBy::Key || (dials != Dials::default() && dials.key.is_none()) {
                 pair.request = self.compare(Some(a.at), Some(b.at), &dials, Side::Request)?;
             }
             let are_alike = a.mark.is_some() && a.mark == b.mark;

@@ -9,7 +9,7 @@ use tap_compare::{
 };
 use tap_jsonrpc::Node;
 
-use super::report::{Counts, Listed, Pair, Report, State};
+use super::report::{Counts, LISTED_A_CALL, Listed, Pair, Report, State};
 use crate::output::{Output, Style};
 use crate::text::{counted, cut, shown, thousands};
 
@@ -175,7 +175,8 @@ fn more(out: &mut Output, n: usize, limit: usize) -> std::io::Result<()> {
     if n <= limit {
         return Ok(());
     }
-    let text = format!("    … and {} more (-n {n} shows them)", thousands((n - limit) as u64));
+    let shows = if n <= LISTED_A_CALL { format!(" (-n {n} shows them)") } else { String::new() };
+    let text = format!("    … and {} more{shows}", thousands((n - limit) as u64));
     writeln!(out, "{}", out.styled(Style::Dim, &text))
 }
 
@@ -246,7 +247,7 @@ fn summary(pair: &Pair) -> String {
         (0, n) => parts.push(counted(n as u64, "value")),
         (n, 0) => parts.push(format!("{} of the request", counted(n as u64, "value"))),
         (request, answer) => {
-            parts.push(format!("{} of the request, {answer} of the answer", counted(request as u64, "value")))
+            parts.push(format!("{} of the request, {answer} of the answer", counted(request as u64, "value")));
         }
     }
     if pair.n_hidden() > 0 {

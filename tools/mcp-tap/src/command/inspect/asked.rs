@@ -199,9 +199,17 @@ impl Asked {
     pub(super) fn ask(&self, ticket: Ticket, query: Query) {
         let thread = match &query {
             Query::Rows(rows) if rows.filter.is_some() => &self.search,
-            Query::Sessions | Query::Watch(_) | Query::Again(..) | Query::Rows(_) | Query::Message(..) => &self.quick,
-            Query::State(..) | Query::Findings(_) => &self.deep,
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => &self.whole,
+            Query::Sessions
+            | Query::Watch(_)
+            | Query::Again(..)
+            | Query::Rows(_)
+            | Query::Message(..)
+            | Query::Begun(..)
+            | Query::At(..) => &self.quick,
+            Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => {
+                &self.whole
+            }
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));

@@ -1,17 +1,26 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
+mod differences;
+mod overview;
+mod stats;
+mod tools;
+
 use std::sync::mpsc::Receiver;
 
 use tap_inspector::{Query, Ticket};
 use tap_store::StoreError;
 
+use self::overview::Overseen;
 use super::asked::{Answers, Opened};
 
 /// Who looks at all of it.
 pub(super) struct Figures<'a> {
-    #[expect(dead_code, reason = "for the questions below")]
     opened: &'a Opened,
     answers: &'a Answers,
+    /// The session that is in one line, as far as that was worked out.
+    overseen: Option<Overseen>,
+    counting: Option<stats::Counting>,
+    offered: tools::Kept,
 }
 
 /// Answers until nobody asks any more.
@@ -24,7 +33,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Figures<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers }
+        Self { opened, answers, overseen: None, counting: None, offered: tools::Kept::default() }
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -34,7 +43,14 @@ impl<'a> Figures<'a> {
             return;
         }
         let done: Result<(), StoreError> = match query {
-            Query::Stats(..) | Query::Tools(..) | Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Overview(key) => {
+                let old = self.overseen.take().filter(|overseen| overseen.is_of(key));
+                let overseen = self.overseen.insert(old.unwrap_or_else(|| Overseen::new(key)));
+                overseen.go_on(&self.opened.store, ticket, answers)
+            }
+            Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
+            Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
+            Query::Compare(..) | Query::Search(_) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

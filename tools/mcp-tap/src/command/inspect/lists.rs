@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, EndKind, Query, Row, SessionKey, SessionLine, Ticket};
-use tap_session::At;
-use tap_store::{EndReason, Session, SessionId, Store, StoreError};
+use tap_inspector::{Answer, EndKind, Moment, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_session::{At, MessageRow};
+use tap_store::{EndReason, ListKind, Part, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
 use super::{message, rows};
@@ -18,12 +18,27 @@ use crate::reference::shortest;
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long somebody who wants to see something is kept waiting because it is worked out what a recording meant. The rest is
+/// done while nobody asks, and what comes of it is told as if the session grew.
+const CATCH_UP: Duration = Duration::from_millis(60);
+
+/// How long is worked before it is looked whether somebody asks.
+const WORK: Duration = Duration::from_millis(10);
+
+/// How many calls before a message are looked at for those that were in flight when it came.
+const BEGUN_LOOK_BACK: u64 = 10_000;
+
+/// How many of these are told at most, the newest of them.
+const BEGUN_LIMIT: u64 = 200;
+
 /// A session that is watched, and what was told of it.
 struct Watched {
     ticket: Ticket,
     key: SessionKey,
     last_seq: u64,
     live: bool,
+    /// It is worked out what all of it meant.
+    complete: bool,
 }
 
 /// Who looks things up.
@@ -33,6 +48,8 @@ pub(super) struct Lists<'a> {
     watched: Option<Watched>,
     /// The session that was asked about last. One that is live is looked up anew each time.
     session: Option<Session>,
+    /// A list of sessions that is to be told with its newest figures, and of which these are still to be worked out.
+    figures: Option<(Ticket, Vec<SessionId>)>,
 }
 
 /// Answers until nobody asks any more, and says when the session that is watched has grown.
@@ -40,9 +57,9 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
     let mut lists = Lists::new(opened, answers);
     let mut looked = Instant::now();
     loop {
-        match questions.recv_timeout(LOOK) {
+        match questions.recv_timeout(if lists.has_work() { Duration::ZERO } else { LOOK }) {
             Ok((ticket, query)) => lists.answer(ticket, query),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => lists.work(),
             Err(RecvTimeoutError::Disconnected) => return,
         }
         // Also when one question follows the other.
@@ -55,7 +72,7 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Lists<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, watched: None, session: None }
+        Self { opened, answers, watched: None, session: None, figures: None }
     }
 
     pub(super) fn store(&self) -> &'a Store {
@@ -72,12 +89,15 @@ impl<'a> Lists<'a> {
             Query::Sessions => self.sessions(ticket),
             Query::Watch(key) => {
                 let live = self.store().is_live(SessionId(key.0));
-                self.watched = Some(Watched { ticket, key, last_seq: 0, live });
+                self.watched = Some(Watched { ticket, key, last_seq: 0, live, complete: false });
                 Ok(())
             }
             Query::Rows(query) => rows::rows(self, ticket, &query),
             Query::Again(key, places) => self.again(key, &places).map(|rows| {
                 answers.give(ticket, Answer::Again(rows));
+            }),
+            Query::Begun(key, at) => self.begun(key, at).map(|rows| {
+                answers.give(ticket, Answer::Begun(rows));
             }),
             Query::Message(key, at) => match message::message(self, key, at) {
                 Ok(Some(parts)) => {
@@ -90,10 +110,15 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
+            Query::At(key, moment) => self.at(key, moment).map(|at| {
+                answers.give(ticket, Answer::At(at));
+            }),
             Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
+            | Query::Links(..)
+            | Query::Overview(_)
             | Query::Compare(..)
             | Query::Search(_) => Ok(()),
         };
@@ -105,22 +130,58 @@ impl<'a> Lists<'a> {
     /// The session with this key, as it is now.
     pub(super) fn session(&mut self, key: SessionKey) -> Result<Option<Session>, StoreError> {
         let id = SessionId(key.0);
-        self.store().catch_up(id, |_| {})?;
-        if self.session.as_ref().is_none_or(|session| session.id != id || session.live) {
+        let complete = self.store().catch_up_for(id, CATCH_UP)?;
+        if self.session.as_ref().is_none_or(|session| session.id != id || session.live || !complete) {
             self.session = self.store().sessions()?.into_iter().find(|session| session.id == id);
         }
         Ok(self.session.clone())
     }
 
+    /// Whether there is something to be worked out while nobody asks.
+    fn has_work(&self) -> bool {
+        self.watched.as_ref().is_some_and(|watched| !watched.complete) || self.figures.is_some()
+    }
+
+    /// Works something out: first of the session that is looked at, then of the others in the list.
+    fn work(&mut self) {
+        let store = self.store();
+        if let Some(watched) = self.watched.as_mut().filter(|watched| !watched.complete) {
+            // What cannot be read is told to who asks for it.
+            watched.complete = store.catch_up_for(SessionId(watched.key.0), WORK).unwrap_or(true);
+            if watched.complete {
+                self.look();
+            }
+        } else if let Some((ticket, mut left)) = self.figures.take() {
+            if self.answers.is_withdrawn(ticket) {
+                return;
+            }
+            let done = left.last().map_or(Ok(true), |id| store.catch_up_for(*id, WORK));
+            if done.as_ref().map_or(true, |done| *done) {
+                left.pop();
+            }
+            let told = match (done, left.is_empty()) {
+                (Err(error), _) => Err(error),
+                (Ok(_), false) => {
+                    self.figures = Some((ticket, left));
+                    Ok(())
+                }
+                (Ok(_), true) => self.tell_sessions(ticket),
+            };
+            if let Err(error) = told {
+                self.answers.fail(Some(ticket), error.to_string());
+            }
+        }
+    }
+
     fn look(&mut self) {
         let store = self.store();
-        let Some(watched) = self.watched.as_mut().filter(|watched| watched.live) else {
+        let Some(watched) = self.watched.as_mut() else {
             return;
         };
         let id = SessionId(watched.key.0);
         // Asked first, so that what is written in between is seen in the last look.
         let live = store.is_live(id);
-        if store.catch_up(id, |_| {}).is_err() {
+        if watched.live && watched.complete && store.catch_up_for(id, CATCH_UP).is_err() {
             return;
         }
         let newest = last_seq(store, id).unwrap_or(watched.last_seq);
@@ -131,19 +192,71 @@ impl<'a> Lists<'a> {
         }
     }
 
-    fn sessions(&self, ticket: Ticket) -> Result<(), StoreError> {
+    fn sessions(&mut self, ticket: Ticket) -> Result<(), StoreError> {
         let store = self.store();
         let known = store.sessions()?;
         // What is known is shown at once: to bring figures up to date can take long after a tap was killed.
         if !self.answers.give(ticket, Answer::Sessions(lines(store, &known, &self.opened.zone)?, false)) {
             return Ok(());
         }
-        for session in known {
-            store.catch_up(session.id, |_| {})?;
+        let began = Instant::now();
+        let mut left: Vec<SessionId> = known.iter().rev().map(|session| session.id).collect();
+        while let Some(id) = left.last() {
+            if store.catch_up_for(*id, WORK)? {
+                left.pop();
+            }
+            if WORK < began.elapsed() {
+                break;
+            }
         }
+        if left.is_empty() {
+            return self.tell_sessions(ticket);
+        }
+        // The rest while nobody asks.
+        self.figures = Some((ticket, left));
+        Ok(())
+    }
+
+    /// Tells the sessions with figures that are up to date.
+    fn tell_sessions(&self, ticket: Ticket) -> Result<(), StoreError> {
+        let store = self.store();
         let lines = lines(store, &store.sessions()?, &self.opened.zone)?;
         self.answers.give(ticket, Answer::Sessions(lines, true));
         Ok(())
+    }
+
+    /// The requests that were in flight when a message came.
+    fn begun(&mut self, key: SessionKey, at: At) -> Result<Vec<Row>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(Vec::new());
+        };
+        let listed = self.store().in_flight_at(session.id, at, BEGUN_LOOK_BACK, BEGUN_LIMIT)?;
+        listed.iter().map(|listed| message::row(self.opened, &session, listed)).collect()
+    }
+
+    /// The first message at a moment or after it.
+    fn at(&mut self, key: SessionKey, moment: Moment) -> Result<Option<At>, StoreError> {
+        let Some(session) = self.session(key)? else {
+            return Ok(None);
+        };
+        let (store, id) = (self.store(), session.id);
+        let began_unix_ns = session.start.opened_unix_ns;
+        let is_before = |row: &MessageRow| match moment {
+            Moment::Since(ns) => row.at_ns < ns,
+            Moment::Clock(ns) => row.wall_ns < first_at(&self.opened.zone, began_unix_ns, ns),
+        };
+        // Both clocks rise from message to message, all but for a wall clock that was set back.
+        let (mut low, mut high) = (1, last_seq(store, id)?.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = store.list(id, ListKind::Frames, Part::From(middle), 1)?;
+            match found.first() {
+                Some(listed) if is_before(&listed.row) => low = listed.row.at.seq.saturating_add(1),
+                _ => high = middle,
+            }
+        }
+        let found = store.list(id, ListKind::Frames, Part::From(low), 1)?;
+        Ok(found.first().map(|listed| At { seq: listed.row.at.seq, member: 0 }))
     }
 
     /// Rows as they are now.
@@ -163,6 +276,32 @@ impl<'a> Lists<'a> {
         }
         Ok(rows)
     }
+}
+
+/// The first moment from another one on, at which it is so late in the day: nanoseconds since midnight to nanoseconds since
+/// the Unix epoch.
+fn first_at(zone: &TimeZone, from_unix_ns: u64, since_midnight_ns: u64) -> u64 {
+    let from = Timestamp::from_nanosecond(i128::from(from_unix_ns)).unwrap_or_default().to_zoned(zone.clone());
+    let seconds = since_midnight_ns / 1_000_000_000;
+    let part = |value: u64| i8::try_from(value).unwrap_or(0);
+    let time = jiff::civil::Time::new(
+        part(seconds / 3_600),
+        part(seconds / 60 % 60),
+        part(seconds % 60),
+        i32::try_from(since_midnight_ns % 1_000_000_000).unwrap_or(0),
+    );
+    let Ok(time) = time else {
+        return from_unix_ns;
+    };
+    // A second is granted, so that the time that stands beside the first message finds it.
+    let least = from_unix_ns.saturating_sub(1_000_000_000);
+    for date in [Some(from.date()), from.date().tomorrow().ok()].into_iter().flatten() {
+        let there = date.to_datetime(time).to_zoned(zone.clone()).map(|there| there.timestamp().as_nanosecond());
+        if let Some(there) = there.ok().and_then(|ns| u64::try_from(ns).ok()).filter(|ns| least <= *ns) {
+            return there;
+        }
+    }
+    from_unix_ns
 }
 
 /// A wall clock reading where the person is.

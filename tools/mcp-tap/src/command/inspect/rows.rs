@@ -10,12 +10,9 @@ use tap_store::{ListKind, Listed, Part, Session, Store, StoreError};
 use super::asked::{Answers, Opened};
 use super::lists::Lists;
 use super::message;
-use crate::filtering::fits;
+use crate::filtering::{Sieve, Sifted};
 use crate::following::last_seq;
 use crate::subject::Findings;
-
-/// Rows that are looked at between two looks at whether the question still stands.
-const PAGE: u64 = 1_000;
 
 /// How long a search goes on before what it found is given.
 const GIVE: Duration = Duration::from_millis(80);
@@ -40,8 +37,8 @@ pub(super) fn rows(lists: &mut Lists<'_>, ticket: Ticket, query: &RowsQuery) -> 
     let (opened, findings) = (lists.opened, &*findings);
     let walk = Walk { opened, store, session: &session, query, findings, ticket, answers, last_seq, streams: true };
     let answer = match query.part {
-        RowsPart::From(seq) => walk.forward(Part::From(seq), seq <= 1)?,
-        RowsPart::After(at) => walk.forward(Part::After(at), false)?,
+        RowsPart::From(seq) => walk.forward(Sieve::from(seq, true), seq <= 1)?,
+        RowsPart::After(at) => walk.forward(at, false)?,
         RowsPart::Last => walk.backward(At { seq: u64::MAX, member: u64::MAX })?,
         RowsPart::Before(at) => walk.backward(at)?,
         RowsPart::Around(seq) => {
@@ -49,7 +46,7 @@ pub(super) fn rows(lists: &mut Lists<'_>, ticket: Ticket, query: &RowsQuery) -> 
             // In the order of the list: what lies before comes first.
             let walk = Walk { query: &half, streams: false, ..walk };
             let before = walk.backward(At { seq, member: 0 })?;
-            let behind = walk.forward(Part::From(seq), false)?;
+            let behind = walk.forward(Sieve::from(seq, true), false)?;
             match (before, behind) {
                 (Some(mut before), Some(behind)) => {
                     before.rows.extend(behind.rows);
@@ -85,95 +82,97 @@ impl Walk<'_> {
         if self.query.calls { ListKind::Calls } else { ListKind::Frames }
     }
 
+    /// The rows of a page, or of a stretch that is searched, behind a place or before it, and where it goes on.
+    fn page(&self, sieve: Option<&Sieve<'_>>, from: At, forward: bool) -> Result<Sifted, StoreError> {
+        if let Some(sieve) = sieve {
+            return sieve.stretch(from, forward);
+        }
+        // Each row counts, and no more need be fetched than are wanted.
+        let limit = self.query.limit as u64;
+        let listed = self.store.list(
+            self.session.id,
+            self.kind(),
+            if forward { Part::After(from) } else { Part::Before(from) },
+            limit,
+        )?;
+        let next = if forward { listed.last() } else { listed.first() };
+        let next = next.map(|one| one.row.at).filter(|_| listed.len() as u64 >= limit);
+        let rows = if forward { listed } else { listed.into_iter().rev().collect() };
+        Ok(Sifted { rows, next })
+    }
+
+    fn sieve(&self) -> Option<Sieve<'_>> {
+        let filter = self.query.filter.as_ref()?;
+        Some(Sieve::new(filter, self.store, self.session, None, self.kind(), self.findings))
+    }
+
     /// The last of the rows that were not given yet; `None` when the question was withdrawn.
-    fn forward(&self, from: Part, at_begin: bool) -> Result<Option<RowsAnswer>, StoreError> {
+    fn forward(&self, mut from: At, at_begin: bool) -> Result<Option<RowsAnswer>, StoreError> {
         let mut answer = RowsAnswer { at_begin, last_seq: self.last_seq, ..RowsAnswer::default() };
+        let sieve = self.sieve();
         let mut n_found = 0;
-        let mut part = from;
-        let mut given = Instant::now();
-        // Without a filter each row counts, and no more need be fetched than are wanted.
-        let page = if self.query.filter.is_some() { PAGE } else { PAGE.min(self.query.limit as u64) };
+        let mut given: Option<Instant> = None;
+        let began = Instant::now();
         loop {
             if self.answers.is_withdrawn(self.ticket) {
                 return Ok(None);
             }
-            let listed = self.store.list(self.session.id, self.kind(), part, page)?;
-            let is_last = (listed.len() as u64) < page;
-            for one in &listed {
-                part = Part::After(one.row.at);
-                if self.fits(one)? {
-                    answer.rows.push(self.row(one)?);
-                    n_found += 1;
-                    if n_found >= self.query.limit {
-                        return Ok(Some(answer));
-                    }
-                }
-                if self.streams && given.elapsed() > GIVE {
-                    if self.answers.is_withdrawn(self.ticket) {
-                        return Ok(None);
-                    }
-                    // What was found is given at once, and how far the search is.
-                    let rows = std::mem::take(&mut answer.rows);
-                    let searched_to = Some(one.row.at.seq);
-                    let part = RowsAnswer { rows, searched_to, complete: false, ..answer.clone() };
-                    self.answers.give(self.ticket, Answer::Rows(part));
-                    given = Instant::now();
+            let Sifted { rows, next } = self.page(sieve.as_ref(), from, true)?;
+            for one in &rows {
+                answer.rows.push(self.row(one)?);
+                n_found += 1;
+                if n_found >= self.query.limit {
+                    return Ok(Some(answer));
                 }
             }
-            if is_last {
+            let Some(next) = next else {
                 answer.at_end = true;
                 return Ok(Some(answer));
+            };
+            from = next;
+            // The first are given at once, and the others as they are found, with how far the search is.
+            let is_first = given.is_none() && !answer.rows.is_empty();
+            if self.streams && (is_first || given.unwrap_or(began).elapsed() > GIVE) {
+                let rows = std::mem::take(&mut answer.rows);
+                given = given.or((!rows.is_empty()).then(Instant::now)).map(|_| Instant::now());
+                let part = RowsAnswer { rows, searched_to: Some(next.seq), complete: false, ..answer.clone() };
+                self.answers.give(self.ticket, Answer::Rows(part));
             }
         }
     }
 
-    fn backward(&self, before: At) -> Result<Option<RowsAnswer>, StoreError> {
+    fn backward(&self, mut before: At) -> Result<Option<RowsAnswer>, StoreError> {
         let mut found = Vec::new();
         let mut answer =
             RowsAnswer { at_end: before.seq == u64::MAX, last_seq: self.last_seq, ..RowsAnswer::default() };
-        let mut edge = before;
-        let page = if self.query.filter.is_some() { PAGE } else { PAGE.min(self.query.limit as u64 + 1) };
+        let sieve = self.sieve();
         let mut given = Instant::now();
         'walk: loop {
             if self.answers.is_withdrawn(self.ticket) {
                 return Ok(None);
             }
+            let Sifted { rows, next } = self.page(sieve.as_ref(), before, false)?;
+            for one in &rows {
+                found.push(self.row(one)?);
+                if found.len() >= self.query.limit {
+                    break 'walk;
+                }
+            }
+            let Some(next) = next else {
+                answer.at_begin = true;
+                break;
+            };
+            before = next;
             if self.streams && given.elapsed() > GIVE {
-                let searched_to = Some(edge.seq.min(self.last_seq));
+                let searched_to = Some(next.seq.min(self.last_seq));
                 let part = RowsAnswer { searched_to, last_seq: self.last_seq, ..RowsAnswer::default() };
                 self.answers.give(self.ticket, Answer::Rows(part));
                 given = Instant::now();
-            }
-            // The members of a batch that come before the edge are in the page of its frame.
-            let seq = if edge.member == 0 { edge.seq.saturating_sub(1) } else { edge.seq };
-            let listed = self.store.list(self.session.id, self.kind(), Part::UpTo(seq), page)?;
-            let is_last = (listed.len() as u64) < page;
-            for one in listed.iter().rev().filter(|one| one.row.at < edge) {
-                if self.fits(one)? {
-                    found.push(self.row(one)?);
-                    if found.len() >= self.query.limit {
-                        break 'walk;
-                    }
-                }
-            }
-            match listed.first() {
-                Some(first) if !is_last => edge = first.row.at,
-                _ => {
-                    answer.at_begin = true;
-                    break;
-                }
             }
         }
         found.reverse();
         answer.rows = found;
         Ok(Some(answer))
-    }
-
-    fn fits(&self, listed: &Listed) -> Result<bool, StoreError> {
-        match &self.query.filter {
-            Some(filter) => fits(filter, self.store, self.session, self.kind(), listed, self.findings),
-            None => Ok(true),
-        }
     }
 
     fn row(&self, listed: &Listed) -> Result<Row, StoreError> {

@@ -33,7 +33,10 @@ fn the_page_of_the_inspector_has_all_keys() {
         (Scope::Moving, "moving"),
         (Scope::Sessions, "in the list of sessions"),
         (Scope::Session, "in a session"),
+        (Scope::Sequence, "where it is seen who said what to whom"),
         (Scope::Detail, "in a message"),
+        (Scope::Stats, "among statistics"),
+        (Scope::Tools, "among what the server offers"),
     ];
     for (scope, place) in places {
         let _ = writeln!(table, "| | | **{place}** |");

@@ -1,0 +1,75 @@
+//! Figures and offers of hostile servers.
+
+use super::EVIL;
+use crate::*;
+
+pub(super) fn stats(query: &StatsQuery, last: u64, complete: bool) -> StatsAnswer {
+    let line = |n: u64| StatsLine {
+        name: format!("{EVIL}{n}"),
+        filter: format!("n:{n}"),
+        n_calls: n * n,
+        n_errors: n % 2,
+        n_open: n % 3,
+        p50_ns: (n > 0).then_some(n),
+        p95_ns: (n > 0).then_some(u64::MAX),
+        spent_ns: n,
+        exact: n % 5 > 0,
+        answer_bytes: u64::MAX / 2,
+        magnitudes: (0..n % 14).map(|magnitude| magnitude * n % 7).collect(),
+        ..StatsLine::default()
+    };
+    let n_lines = if query.filter.is_some() { last % 2 } else { last % 90 };
+    StatsAnswer {
+        seq: last,
+        last_seq: last,
+        complete,
+        lines: (0..n_lines).map(line).collect(),
+        n_left_out: last,
+        n_calls: u64::MAX,
+        n_errors: last,
+        magnitudes_ns: (0..12).collect(),
+        stretch_ns: last,
+        stretches: vec![(last, u64::MAX); (last % 256) as usize],
+        never_called: vec![EVIL.into(); 9],
+        n_never_called: last,
+        definitions: (last, last),
+        instruction_bytes: u64::MAX,
+        results: (1, 0),
+        largest: vec![(EVIL.into(), last, last); 12],
+    }
+}
+
+pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
+    let difference = |n: u64| [None, Some(Difference::Added), Some(Difference::Changed)][n as usize % 3];
+    let line = |n: u64| OfferLine {
+        kind: if n % 4 == 0 { OfferKind::Prompt } else { OfferKind::Tool },
+        name: format!("{EVIL}{n}"),
+        title: (n % 2 == 0).then(|| EVIL.into()),
+        description: (n % 3 > 0).then(|| format!("{EVIL}\n").repeat(n as usize * 9)),
+        arguments: vec![(EVIL.into(), n % 2 == 0); n as usize % 9],
+        marks: vec!["read-only"; n as usize % 3],
+        filter: if n % 4 == 0 { String::new() } else { "tool:x".into() },
+        n_calls: n * n,
+        n_errors: n % 2,
+        n_hidden: n % 4 * 9_000,
+        definition: format!("{{\"{EVIL}\":[\"{EVIL}\",{{\"a\":{n}}}]}}").into_bytes().into(),
+        here: difference(n),
+        before: difference(n / 3),
+        changes: vec![
+            OfferChange {
+                since: EVIL.into(),
+                what: Difference::Removed,
+                paths: vec![EVIL.into(); n as usize % 50],
+            };
+            n as usize % 3
+        ],
+    };
+    ToolsAnswer {
+        seq,
+        complete,
+        lines: (0..seq % 40).map(line).collect(),
+        n_left_out: last,
+        listed: vec![EVIL.into(); 3],
+        earlier: (seq % 2 == 0).then(|| EVIL.into()),
+    }
+}

@@ -1,0 +1,255 @@
+//! Figures of a session: counted as `stats` counts, in parts, and on from there when the session has grown.
+//!
+//! What was counted is kept for the question that was asked last, so that another grouping costs nothing, and what came
+//! since then only itself. A question that is withdrawn leaves what it has counted to the next one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tap_inspector::{Answer, STATS_LINES, SessionKey, StatsAnswer, StatsBy, StatsLine, StatsQuery, Ticket};
+use tap_session::{HttpSessionNumber, SessionState};
+use tap_store::{Session, SessionId, StoreError};
+
+use super::super::asked::{Answers, Opened};
+use crate::counting::{By, Counter, Group, Key, MAGNITUDES_NS, OTHERS, Scope};
+use crate::following::{Steps, last_seq};
+use crate::reference::Part;
+use crate::subject::Findings;
+
+/// How long is counted before what is known is given.
+const GIVE: Duration = Duration::from_millis(150);
+
+/// How long is counted before it is looked whether anybody still asks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Of so many different calls each is counted by itself. A peer can make up any number.
+const GROUPS: usize = 10_000;
+
+/// How many tools that were never called are named.
+const NAMES: usize = 100;
+
+/// How many tools are told whose results were the largest.
+const LARGEST: usize = 12;
+
+/// What was counted so far.
+pub(super) struct Counting {
+    key: SessionKey,
+    filter: Option<String>,
+    steps: Steps,
+    counter: Counter,
+}
+
+/// Answers a question in parts, as far as there is something to be counted.
+pub(super) fn stats(
+    counting: &mut Option<Counting>,
+    opened: &Opened,
+    answers: &Answers,
+    ticket: Ticket,
+    query: &StatsQuery,
+) -> Result<(), StoreError> {
+    let (store, id) = (&opened.store, SessionId(query.session.0));
+    store.catch_up(id, |_| {})?;
+    let Some(session) = store.sessions()?.into_iter().find(|session| session.id == id) else {
+        answers.fail(Some(ticket), "there is no such session any more".into());
+        return Ok(());
+    };
+    let filter = query.filter.as_deref();
+    let findings = match filter.is_some_and(tap_filter::Filter::asks_findings) {
+        // The thread that follows the session knows; until it is through nothing can be said.
+        true => match answers.judged.wait(query.session, || answers.is_withdrawn(ticket)) {
+            Some(findings) => findings,
+            None => return Ok(()),
+        },
+        false => Arc::default(),
+    };
+    let scope = scope(opened, &session, filter.map(|filter| (filter, &*findings)));
+    let text = filter.map(|filter| filter.text().to_owned());
+    let kept = counting.take().filter(|kept| kept.key == query.session && kept.filter == text);
+    let now = match kept {
+        Some(kept) => counting.insert(kept),
+        None => {
+            let steps = Steps::new(store, &session, opened.first_seq)?;
+            counting.insert(Counting { key: query.session, filter: text, steps, counter: Counter::new(GROUPS) })
+        }
+    };
+    let (mut given, mut cost) = (Instant::now(), Duration::ZERO);
+    let done = loop {
+        if answers.is_withdrawn(ticket) {
+            return Ok(());
+        }
+        let stepped = now.steps.step(store, LOOK, |seen| now.counter.take(&seen, &scope));
+        let complete = match stepped {
+            Ok(complete) => complete,
+            Err(error) => break Err(error),
+        };
+        // To tell costs as well: a fourth of the time at most.
+        if complete || given.elapsed() > GIVE.max(cost * 3) {
+            let began = Instant::now();
+            let last = last_seq(store, id)?;
+            let answer = match told(now, query.by, &scope, last, complete) {
+                Ok(answer) => answer,
+                Err(error) => break Err(error),
+            };
+            cost = began.elapsed();
+            if !answers.give(ticket, Answer::Stats(Box::new(answer))) || complete {
+                return Ok(());
+            }
+            given = Instant::now();
+        }
+    };
+    // What was followed in part is of no use.
+    *counting = None;
+    done
+}
+
+fn scope<'a>(
+    opened: &'a Opened,
+    session: &'a Session,
+    filter: Option<(&'a tap_filter::Filter, &'a Findings)>,
+) -> Scope<'a> {
+    Scope { store: &opened.store, session, conversation: None, part: Part::All, filter }
+}
+
+fn told(
+    now: &Counting,
+    by: StatsBy,
+    scope: &Scope<'_>,
+    last_seq: u64,
+    complete: bool,
+) -> Result<StatsAnswer, StoreError> {
+    let by_key = match by {
+        StatsBy::Tool => By::Tool,
+        StatsBy::Method => By::Method,
+        StatsBy::Conversation => By::Conversation,
+    };
+    let (states, over) = (|| now.steps.states(), now.steps.is_over());
+    let counted = now.counter.counted(by_key, states(), over, scope)?;
+    let (mut lines, mut n_calls, mut n_errors) = (Vec::new(), 0, 0);
+    for (key, mut group) in counted.groups {
+        n_calls += group.n_calls;
+        n_errors += group.n_errors + group.n_tool_errors;
+        lines.push(line(&key, &mut group));
+    }
+    lines.sort_by(|a, b| b.spent_ns.cmp(&a.spent_ns).then_with(|| a.name.cmp(&b.name)));
+    let n_left_out = lines.len().saturating_sub(STATS_LINES) as u64;
+    lines.truncate(STATS_LINES);
+    let mut results = now.counter.results();
+    results.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+    let of_results = results.iter().fold((0, 0), |(n, bytes), result| (n + result.1, bytes + result.2));
+    let listed = states().filter(|state| state.lists.tools.n_items > 0).last();
+    let called: HashSet<&str> = results.iter().map(|(name, ..)| &**name).collect();
+    let tools = listed.into_iter().flat_map(|state| &state.lists.tools.items);
+    let never: Vec<&str> = tools.map(|tool| &*tool.name).filter(|name| !called.contains(name)).collect();
+    let instructions = states().filter_map(|state| state.instructions.as_ref()).last();
+    Ok(StatsAnswer {
+        seq: now.steps.last_seq(),
+        last_seq,
+        complete,
+        lines,
+        n_left_out,
+        n_calls,
+        n_errors,
+        magnitudes_ns: MAGNITUDES_NS.to_vec(),
+        stretch_ns: counted.over_time.stretch_ns,
+        stretches: counted.over_time.stretches,
+        n_never_called: never.len() as u64,
+        never_called: never.iter().take(NAMES).map(|name| (*name).to_owned()).collect(),
+        definitions: listed.map_or((0, 0), definitions),
+        instruction_bytes: instructions.map_or(0, |text| text.len() as u64),
+        results: of_results,
+        largest: results.iter().take(LARGEST).map(|(name, n, bytes)| (name.to_string(), *n, *bytes)).collect(),
+    })
+}
+
+fn definitions(state: &SessionState) -> (u64, u64) {
+    (state.lists.tools.n_items, state.lists.tools.n_bytes)
+}
+
+fn line(key: &Key, group: &mut Group) -> StatsLine {
+    let [p50_ns, p95_ns, p99_ns, max_ns] = group.latencies.percentiles([50, 95, 99, 100]);
+    StatsLine {
+        name: if &*key.method == "tools/call" && !key.target.is_empty() { key.target.to_string() } else { key.name() },
+        filter: filter_of(key),
+        n_calls: group.n_calls,
+        n_errors: group.n_errors + group.n_tool_errors,
+        n_cancelled: group.n_cancelled,
+        n_open: group.n_in_flight + group.n_unanswered + group.n_waiting,
+        p50_ns,
+        p95_ns,
+        p99_ns,
+        max_ns,
+        spent_ns: group.latencies.sum(),
+        exact: group.latencies.is_exact(),
+        request_bytes: group.request_bytes,
+        answer_bytes: group.answer_bytes,
+        magnitudes: group.latencies.magnitudes().to_vec(),
+    }
+}
+
+/// The filter that calls of this key fit, and no others; empty where there is none.
+fn filter_of(key: &Key) -> String {
+    match (key.conversation.map(HttpSessionNumber), &*key.method, &*key.target) {
+        (Some(number), "", _) => format!("conversation:{}", number.0),
+        (None, "", _) | (_, OTHERS, _) => String::new(),
+        (_, method, "") => format!("method={}", written(method)),
+        (_, "tools/call", tool) => format!("tool={}", written(tool)),
+        (_, method, target) => format!("method={} name={}", written(method), written(target)),
+    }
+}
+
+/// A word as it stands in a filter.
+pub(super) fn written(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['/', '-', '.']) && !word.contains("..") {
+        return word.into();
+    }
+    let mut quoted = String::from("\"");
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if (c as u32) < 0x1_0000 && tap_text::is_hidden(c) => quoted.push_str(&format!("\\u{:04x}", c as u32)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use tap_filter::{Context, Filter};
+
+    use super::*;
+
+    #[test]
+    fn the_filter_of_a_line_can_be_read_whatever_its_name() {
+        let context = Context { now_unix_ns: 0, utc_offset_seconds: 0 };
+        for (name, expected) in [
+            ("find", "tool=find"),
+            ("a b", r#"tool="a b""#),
+            ("x*y", r#"tool="x*y""#),
+            ("\"\\\n\u{1b}\u{202e}", r#"tool="\"\\\n\u001b\u202e""#),
+            ("/x/", r#"tool="/x/""#),
+            ("1..2", r#"tool="1..2""#),
+            ("\u{e0001}日", "tool=\"\u{e0001}日\""),
+        ] {
+            let key = Key { conversation: None, method: "tools/call".into(), target: name.into() };
+            assert_eq!(filter_of(&key), expected);
+            if let Err(error) = Filter::parse(expected, &context, &|_| None) {
+                panic!("{expected}: {}", error.problem);
+            }
+        }
+        for (method, target, expected) in [
+            ("tools/list", "", "method=tools/list"),
+            ("resources/read", "file:///a", r#"method=resources/read name="file:///a""#),
+            (OTHERS, "", ""),
+        ] {
+            let key = Key { conversation: None, method: method.into(), target: target.into() };
+            assert_eq!(filter_of(&key), expected);
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! What a server offers, as it was listed up to a message; how that changed since it was listed before, and since the last
+//! session of the same server.
+//!
+//! Only the frames that are about lists are followed: which these are is in the rows.
+
+mod told;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tap_inspector::{Answer, Difference, OfferChange, OfferKind, OfferLine, SessionKey, Ticket, ToolsAnswer};
+use tap_jsonrpc::Node;
+use tap_session::{At, Follower, HttpSessionNumber, Lens, List, Listed, Lists, Meaning, Tool};
+use tap_store::{Session, SessionId, Store, StoreError, Transport};
+
+use self::told::{arguments, marks, n_hidden};
+use super::super::asked::{Answers, Opened};
+use super::differences::differences;
+use super::stats::written;
+use crate::following::last_seq;
+use crate::reference::shortest;
+
+/// What lists are made of: requests and answers, what they depend on, and what says that they changed.
+const METHODS: [&str; 10] = [
+    "initialize",
+    "notifications/initialized",
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+];
+
+/// How many lines are told.
+const LINES: usize = 2_000;
+
+/// How many changes within a session are kept.
+const CHANGES: usize = 2_000;
+
+/// How many earlier sessions are looked at for one in which something was listed.
+const EARLIER: usize = 20;
+
+const KINDS: [OfferKind; 4] = [OfferKind::Tool, OfferKind::Prompt, OfferKind::Resource, OfferKind::Template];
+
+/// Definitions by their names, in the order in which they were listed.
+type Items = Vec<(Arc<str>, Bytes)>;
+
+/// Something that is different in a list.
+struct Differs {
+    name: Arc<str>,
+    what: Difference,
+    paths: Vec<String>,
+    /// What is there no more.
+    gone: Option<Bytes>,
+}
+
+/// The same, when it was listed again.
+struct Change {
+    seq: u64,
+    kind: OfferKind,
+    differs: Differs,
+}
+
+/// What was listed in a session, up to some message.
+pub(super) struct Offered {
+    key: SessionKey,
+    conversation: Option<HttpSessionNumber>,
+    /// All up to this message was looked at.
+    through: u64,
+    follower: Follower,
+    lens: Lens,
+    /// The newest complete list of each kind.
+    complete: [Option<Items>; KINDS.len()],
+    /// Which lists were complete with which message.
+    listed: Vec<(OfferKind, u64)>,
+    changes: Vec<Change>,
+    /// Calls and failures by method and name.
+    called: HashMap<(Arc<str>, Arc<str>), (u64, u64)>,
+}
+
+/// What was listed last in the newest earlier session of the same server.
+pub(super) struct Earlier {
+    /// Of which session it is an earlier one.
+    of: SessionKey,
+    /// How it is named, and its lists; `None` where there is none.
+    found: Option<(String, [Items; KINDS.len()])>,
+}
+
+/// What is kept between questions.
+#[derive(Default)]
+pub(super) struct Kept {
+    offered: Option<Offered>,
+    earlier: Option<Earlier>,
+}
+
+/// Answers a question: first what is offered, then how it differs from the last session.
+pub(super) fn tools(
+    kept: &mut Kept,
+    opened: &Opened,
+    answers: &Answers,
+    ticket: Ticket,
+    key: SessionKey,
+    seq: u64,
+) -> Result<(), StoreError> {
+    let (store, id) = (&opened.store, SessionId(key.0));
+    store.catch_up(id, |_| {})?;
+    let sessions = store.sessions()?;
+    let Some(session) = sessions.iter().find(|session| session.id == id) else {
+        answers.fail(Some(ticket), "there is no such session any more".into());
+        return Ok(());
+    };
+    let seq = seq.min(last_seq(store, id)?);
+    let conversation = match session.start.transport {
+        Transport::Http => conversation_at(store, id, seq)?,
+        Transport::Stdio => None,
+    };
+    let of_this =
+        |offered: &Offered| offered.key == key && offered.conversation == conversation && offered.through <= seq;
+    let mut offered = kept.offered.take().filter(of_this).unwrap_or_else(|| Offered::new(key, conversation));
+    if !offered.advance(store, seq, || answers.is_withdrawn(ticket))? {
+        kept.offered = Some(offered);
+        return Ok(());
+    }
+    let offered = kept.offered.insert(offered);
+    if kept.earlier.as_ref().is_none_or(|earlier| earlier.of != key) {
+        if !answers.give(ticket, Answer::Tools(Box::new(offered.told(seq, None, false)))) {
+            return Ok(());
+        }
+        let found = earlier(store, &sessions, session, || answers.is_withdrawn(ticket))?;
+        if answers.is_withdrawn(ticket) {
+            return Ok(());
+        }
+        kept.earlier = Some(Earlier { of: key, found });
+    }
+    let found = kept.earlier.as_ref().and_then(|earlier| earlier.found.as_ref());
+    answers.give(ticket, Answer::Tools(Box::new(offered.told(seq, found, true))));
+    Ok(())
+}
+
+/// The session of MCP that a message is of, or the newest one before it that there is.
+fn conversation_at(store: &Store, id: SessionId, seq: u64) -> Result<Option<HttpSessionNumber>, StoreError> {
+    let row = store.row(id, At { seq, member: 0 })?;
+    if let Some(number) = row.and_then(|listed| listed.conversation) {
+        return Ok(Some(number));
+    }
+    Ok(store.frames_about(id, &METHODS, 0, seq)?.into_iter().rev().find_map(|(_, number)| number))
+}
+
+/// The newest earlier session of the same server in which something was listed.
+fn earlier(
+    store: &Store,
+    sessions: &[Session],
+    of: &Session,
+    is_withdrawn: impl Fn() -> bool,
+) -> Result<Option<(String, [Items; KINDS.len()])>, StoreError> {
+    let names = shortest(sessions);
+    let mut candidates: Vec<(&Session, String)> = sessions
+        .iter()
+        .zip(names)
+        .filter(|(session, _)| session.id != of.id && session.start.name == of.start.name)
+        .filter(|(session, _)| session.start.opened_unix_ns <= of.start.opened_unix_ns && session.id < of.id)
+        .collect();
+    candidates.sort_by_key(|(session, _)| std::cmp::Reverse((session.start.opened_unix_ns, session.id)));
+    for (session, name) in candidates.into_iter().take(EARLIER) {
+        if is_withdrawn() {
+            return Ok(None);
+        }
+        store.catch_up(session.id, |_| {})?;
+        let conversation = match session.start.transport {
+            Transport::Http => conversation_at(store, session.id, u64::MAX)?,
+            Transport::Stdio => None,
+        };
+        let mut offered = Offered::new(SessionKey(session.id.0), conversation);
+        offered.follow(store, u64::MAX, &is_withdrawn)?;
+        let lists = KINDS.map(|kind| items(&offered.follower.state().lists, kind));
+        if lists.iter().any(|items| !items.is_empty()) {
+            return Ok(Some((name, lists)));
+        }
+    }
+    Ok(None)
+}
+
+fn items(lists: &Lists, kind: OfferKind) -> Items {
+    let others = |list: &List<Listed>| list.items.iter().map(|item| (item.name.clone(), item.text.0.clone())).collect();
+    match kind {
+        OfferKind::Tool => {
+            let tools = &lists.tools.items;
+            tools.iter().map(|tool: &Arc<Tool>| (tool.name.clone(), tool.text.0.clone())).collect()
+        }
+        OfferKind::Prompt => others(&lists.prompts),
+        OfferKind::Resource => others(&lists.resources),
+        OfferKind::Template => others(&lists.resource_templates),
+    }
+}
+
+/// The answer with which a list was complete, if it is.
+fn complete_at(lists: &Lists, kind: OfferKind) -> Option<At> {
+    let (complete, page) = match kind {
+        OfferKind::Tool => (lists.tools.complete, lists.tools.newest_page),
+        OfferKind::Prompt => (lists.prompts.complete, lists.prompts.newest_page),
+        OfferKind::Resource => (lists.resources.complete, lists.resources.newest_page),
+        OfferKind::Template => (lists.resource_templates.complete, lists.resource_templates.newest_page),
+    };
+    page.filter(|_| complete)
+}
+
+fn n_items(lists: &Lists) -> u64 {
+    lists.tools.n_items + lists.prompts.n_items + lists.resources.n_items + lists.resource_templates.n_items
+}
+
+impl Offered {
+    fn new(key: SessionKey, conversation: Option<HttpSessionNumber>) -> Self {
+        Self {
+            key,
+            conversation,
+            through: 0,
+            follower: Follower::from_the_middle(),
+            lens: Lens::default(),
+            complete: [const { None }; KINDS.len()],
+            listed: Vec::new(),
+            changes: Vec::new(),
+            called: HashMap::new(),
+        }
+    }
+
+    /// Looks on up to a message. False when that was withdrawn.
+    fn advance(&mut self, store: &Store, seq: u64, is_withdrawn: impl Fn() -> bool) -> Result<bool, StoreError> {
+        let id = SessionId(self.key.0);
+        let after = self.through;
+        if !self.follow(store, seq, is_withdrawn)? {
+            return Ok(false);
+        }
+        for called in store.called(id, self.conversation, after, seq)? {
+            let (n_calls, n_errors) = self.called.entry((called.method, called.target)).or_default();
+            *n_calls += called.n_calls;
+            *n_errors += called.n_errors;
+        }
+        Ok(true)
+    }
+
+    /// Looks at lists alone. False when that was withdrawn.
+    fn follow(&mut self, store: &Store, seq: u64, is_withdrawn: impl Fn() -> bool) -> Result<bool, StoreError> {
+        let id = SessionId(self.key.0);
+        let mut meaning = Meaning::default();
+        let about = store.frames_about(id, &METHODS, self.through, seq)?;
+        // Nothing is left half: what was followed cannot be followed again.
+        if is_withdrawn() {
+            return Ok(false);
+        }
+        self.through = seq;
+        for (seq, conversation) in about {
+            if self.conversation.is_some() && conversation != self.conversation {
+                continue;
+            }
+            let Some(frame) = store.frame(id, seq)? else {
+                continue;
+            };
+            meaning.clear();
+            self.follower.follow(&frame, &mut self.lens, &mut meaning);
+            self.look(seq);
+        }
+        Ok(true)
+    }
+
+    /// Looks whether a list was completed with a message, and what is different in it.
+    fn look(&mut self, seq: u64) {
+        let lists = self.follower.state().lists.clone();
+        for (kind, complete) in KINDS.into_iter().zip(&mut self.complete) {
+            if complete_at(&lists, kind).is_none_or(|at| at.seq != seq) {
+                continue;
+            }
+            let now = items(&lists, kind);
+            if let Some(before) = complete {
+                let room = CHANGES.saturating_sub(self.changes.len());
+                let differ = compared(before, &now).into_iter().take(room);
+                self.changes.extend(differ.map(|differs| Change { seq, kind, differs }));
+            }
+            self.listed.push((kind, seq));
+            *complete = Some(now);
+        }
+    }
+
+    fn told(&self, seq: u64, earlier: Option<&(String, [Items; KINDS.len()])>, complete: bool) -> ToolsAnswer {
+        let lists = &self.follower.state().lists;
+        let mut lines = Vec::new();
+        for (index, kind) in KINDS.into_iter().enumerate() {
+            let now = items(lists, kind);
+            let mut since: HashMap<Arc<str>, (Difference, Vec<String>)> = HashMap::new();
+            let mut gone: BTreeMap<Arc<str>, Bytes> = BTreeMap::new();
+            if let Some(before) = earlier.and_then(|(_, lists)| lists.get(index)) {
+                // What was not listed yet is not gone.
+                let is_listed = complete_at(lists, kind).is_some();
+                for Differs { name, what, paths, gone: old } in compared(before, &now) {
+                    if what == Difference::Removed && !is_listed {
+                        continue;
+                    }
+                    gone.extend(old.map(|old| (name.clone(), old)));
+                    since.insert(name, (what, paths));
+                }
+            }
+            let here = self.changes.iter().filter(|change| change.kind == kind);
+            gone.extend(here.filter_map(|change| Some((change.differs.name.clone(), change.differs.gone.clone()?))));
+            let names: HashSet<&str> = now.iter().map(|(name, _)| &**name).collect();
+            gone.retain(|name, _| !names.contains(&**name));
+            for (name, definition) in now.iter().chain(&gone.into_iter().collect::<Items>()) {
+                if lines.len() > LINES {
+                    break;
+                }
+                lines.push(self.line(kind, name, definition, since.get(name), earlier));
+            }
+        }
+        lines.truncate(LINES);
+        ToolsAnswer {
+            seq,
+            complete,
+            n_left_out: n_items(lists).saturating_sub(lines.len() as u64),
+            lines,
+            listed: KINDS.into_iter().filter_map(|kind| self.when(kind)).collect(),
+            earlier: earlier.map(|(name, _)| name.clone()),
+        }
+    }
+
+    /// When a kind was listed: `tools #7, #36`.
+    fn when(&self, kind: OfferKind) -> Option<String> {
+        let all: Vec<u64> = self.listed.iter().filter(|(listed, _)| *listed == kind).map(|(_, seq)| *seq).collect();
+        let told: Vec<String> = all.iter().rev().take(4).rev().map(|seq| format!("#{seq}")).collect();
+        let more = if all.len() > told.len() { format!("… ({}) ", all.len()) } else { String::new() };
+        (!all.is_empty()).then(|| format!("{}s {more}{}", kind.name(), told.join(", ")))
+    }
+
+    fn line(
+        &self,
+        kind: OfferKind,
+        name: &Arc<str>,
+        definition: &Bytes,
+        since: Option<&(Difference, Vec<String>)>,
+        earlier: Option<&(String, [Items; KINDS.len()])>,
+    ) -> OfferLine {
+        let node = Node::new(definition);
+        let here: Vec<&Change> =
+            self.changes.iter().filter(|change| change.kind == kind && change.differs.name == *name).collect();
+        let mut changes: Vec<OfferChange> = here
+            .iter()
+            .map(|change| OfferChange {
+                since: format!("at #{}", change.seq),
+                what: change.differs.what,
+                paths: change.differs.paths.clone(),
+            })
+            .collect();
+        if let (Some((what, paths)), Some((reference, _))) = (since, earlier) {
+            changes.push(OfferChange { since: format!("since {reference}"), what: *what, paths: paths.clone() });
+        }
+        let method: Arc<str> = match kind {
+            OfferKind::Tool => "tools/call",
+            OfferKind::Prompt => "prompts/get",
+            OfferKind::Resource | OfferKind::Template => "resources/read",
+        }
+        .into();
+        let (n_calls, n_errors) = self.called.get(&(method, name.clone())).copied().unwrap_or_default();
+        let title = node.get("title").or_else(|| node.at(&["annotations", "title"]));
+        OfferLine {
+            kind,
+            name: name.to_string(),
+            title: title.and_then(Node::text).map(std::borrow::Cow::into_owned),
+            description: node.get("description").and_then(Node::text).map(std::borrow::Cow::into_owned),
+            arguments: arguments(kind, node),
+            marks: marks(node),
+            filter: match kind {
+                OfferKind::Tool => format!("tool={}", written(name)),
+                OfferKind::Prompt => format!("prompt={}", written(name)),
+                OfferKind::Resource => format!("uri={}", written(name)),
+                OfferKind::Template => String::new(),
+            },
+            n_calls,
+            n_errors,
+            n_hidden: n_hidden(definition),
+            definition: definition.to_vec().into(),
+            here: here.last().map(|change| change.differs.what),
+            before: since.map(|(what, _)| *what),
+            changes,
+        }
+    }
+}
+
+/// How a list differs from another one: what of which name, where, and what is gone.
+fn compared(before: &Items, now: &Items) -> Vec<Differs> {
+    let old: HashMap<&str, &Bytes> = before.iter().map(|(name, text)| (&**name, text)).collect();
+    let new: HashSet<&str> = now.iter().map(|(name, _)| &**name).collect();
+    let mut found = Vec::new();
+    for (name, text) in now {
+        match old.get(&**name) {
+            None => found.push(Differs { name: name.clone(), what: Difference::Added, paths: Vec::new(), gone: None }),
+            Some(old) => {
+                let paths = differences(old, text);
+                if !paths.is_empty() {
+                    found.push(Differs { name: name.clone(), what: Difference::Changed, paths, gone: None });
+                }
+            }
+        }
+    }
+    for (name, text) in before.iter().filter(|(name, _)| !new.contains(&**name)) {
+        found.push(Differs {
+            name: name.clone(),
+            what: Difference::Removed,
+            paths: Vec::new(),
+            gone: Some(text.clone()),
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_compared_by_name() {
+        let list = |items: &[(&str, &'static str)]| -> Items {
+            items.iter().map(|(name, text)| (Arc::from(*name), Bytes::from_static(text.as_bytes()))).collect()
+        };
+        let before = list(&[("a", r#"{"d":1}"#), ("b", r#"{"d":1}"#), ("c", "{}")]);
+        let now = list(&[("c", "{ }"), ("new", "{}"), ("a", r#"{"d":2}"#)]);
+        let found = compared(&before, &now);
+        let found: Vec<_> = found.iter().map(|it| (&*it.name, it.what, it.paths.join(" "))).collect();
+        assert_eq!(
+            found,
+            [
+                ("new", Difference::Added, String::new()),
+                ("a", Difference::Changed, "d".to_owned()),
+                ("b", Difference::Removed, String::new()),
+            ]
+        );
+    }
+}
