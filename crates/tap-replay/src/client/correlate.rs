@@ -30,8 +30,8 @@ pub struct Correlated {
     pub live: String,
     /// Where in the answer both stood.
     pub path: Path,
-    /// The recorded answer, a message of the script.
-    pub answer: usize,
+    /// The number of the recorded answer's frame.
+    pub number: u64,
 }
 
 /// What tells by its place that the client hands it back.
@@ -52,7 +52,7 @@ const GIVEN: [(Handle, &[&str]); 4] = [
 
 /// What is known of values that are handed back.
 #[derive(Debug, Default)]
-pub(super) struct Correlations {
+pub(crate) struct Correlations {
     /// By value: the interaction in whose answer it first came.
     origins: HashMap<String, usize>,
     /// What is handed back in place of what was recorded; nothing where the live server gave nothing there. Cursors are told
@@ -107,7 +107,9 @@ impl Correlations {
         let Some(answer) = script.interactions().get(interaction).and_then(|this| this.answer) else {
             return;
         };
-        let Some(recorded) = script.messages().get(answer).and_then(|message| message.body.as_deref()) else {
+        let Some((number, recorded)) =
+            script.messages().get(answer).and_then(|message| Some((message.number, message.body.as_deref()?)))
+        else {
             return;
         };
         let method = method_of(script, interaction);
@@ -134,7 +136,7 @@ impl Correlations {
         both(recorded, live, &mut path, 0, &mut |path, recorded, live| {
             let is_of_this = self.origins.get(recorded) == Some(&interaction);
             if is_of_this && recorded != live && !self.values.iter().any(|this| this.recorded == recorded) {
-                found.push(Correlated { recorded: recorded.into(), live: live.into(), path: path.clone(), answer });
+                found.push(Correlated { recorded: recorded.into(), live: live.into(), path: path.clone(), number });
             }
         });
         for value in found {
@@ -158,14 +160,14 @@ impl Correlations {
     }
 
     /// All that was found, in the order of the recording.
-    pub(super) fn listed(&self) -> Vec<Correlated> {
+    pub(crate) fn listed(&self) -> Vec<Correlated> {
         let mut listed = self.values.clone();
-        listed.sort_by(|a, b| a.answer.cmp(&b.answer).then_with(|| a.recorded.cmp(&b.recorded)));
+        listed.sort_by(|a, b| a.number.cmp(&b.number).then_with(|| a.recorded.cmp(&b.recorded)));
         listed
     }
 
     /// A recorded message as it would be if the recorded server had made up what the live one did, to be held against `live`.
-    pub(super) fn as_live(&self, recorded: &[u8], live: &[u8]) -> Vec<u8> {
+    pub(crate) fn as_live(&self, recorded: &[u8], live: &[u8]) -> Vec<u8> {
         let mut edits = Edits::new(recorded);
         let node = Node::new(recorded);
         for (_, path) in GIVEN {

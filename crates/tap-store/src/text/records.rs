@@ -188,7 +188,7 @@ impl<'a, R: BufRead> Records<'a, R> {
     }
 
     /// The line on which the newest record begins, from 1.
-    pub(super) fn begins_at(&self) -> u64 {
+    pub(super) fn line(&self) -> u64 {
         self.begins
     }
 
