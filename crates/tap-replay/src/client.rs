@@ -122,10 +122,16 @@ impl fmt::Display for ClientNote {
                 write!(formatter, "the server asked for {method}, to which no reply was recorded; it got an error")
             }
             Self::NearestReply { method } => {
-                write!(formatter, "the server asked another {method} than recorded; it got the reply to the nearest one")
+                write!(
+                    formatter,
+                    "the server asked another {method} than recorded; it got the reply to the nearest one"
+                )
             }
             Self::NotAskedInTime { method } => {
-                write!(formatter, "the server did not ask for {method} in time; what came after the reply is said anyway")
+                write!(
+                    formatter,
+                    "the server did not ask for {method} in time; what came after the reply is said anyway"
+                )
             }
             Self::Marker { number, marker } => {
                 write!(formatter, "message {number} was redacted when it was exported: {marker} is sent as it stands")

@@ -34,6 +34,4 @@ pub use recording::{InMemory, Recording};
 pub use report::{Note, NoteKind, Report, Unused};
 pub use script::{Interaction, Opening, Script, read_scripts};
 pub use server::{Output, Player, Source};
-pub use verdict::{
-    Check, ListCheck, Outcome, QuestionCheck, QuestionOutcome, TellingCheck, Verdict,
-};
+pub use verdict::{Check, ListCheck, Outcome, QuestionCheck, QuestionOutcome, TellingCheck, Verdict};

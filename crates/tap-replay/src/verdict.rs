@@ -391,7 +391,8 @@ impl Client {
             counts.entry(method).or_default().1 += n;
         }
         let each = counts.into_iter();
-        each.map(|(method, (n_recorded, n_live))| TellingCheck { method: method.to_owned(), n_recorded, n_live }).collect()
+        each.map(|(method, (n_recorded, n_live))| TellingCheck { method: method.to_owned(), n_recorded, n_live })
+            .collect()
     }
 }
 

@@ -120,7 +120,9 @@ impl Client {
                     edits.finish()
                 })
             }
-            None if method == "ping" => Some([br#"{"jsonrpc":"2.0","id":"#, id.as_bytes(), br#","result":{}}"#].concat()),
+            None if method == "ping" => {
+                Some([br#"{"jsonrpc":"2.0","id":"#, id.as_bytes(), br#","result":{}}"#].concat())
+            }
             None => {
                 let note = ClientNote::NothingRecorded { method: method.to_owned() };
                 self.outputs.push_back(ClientOutput::Note(note));

@@ -253,7 +253,8 @@ fn both(a: Node<'_>, b: Node<'_>, path: &mut Path, depth: usize, sink: &mut dyn 
 /// The object or array that a text holds as JSON, as tools write it into blocks of text.
 fn inside(text: &str) -> Option<Node<'_>> {
     let trimmed = text.trim();
-    let may_be = trimmed.starts_with('{') && trimmed.ends_with('}') || trimmed.starts_with('[') && trimmed.ends_with(']');
+    let may_be =
+        trimmed.starts_with('{') && trimmed.ends_with('}') || trimmed.starts_with('[') && trimmed.ends_with(']');
     let is_json = may_be && serde_json::from_str::<serde::de::IgnoredAny>(trimmed).is_ok();
     is_json.then(|| Node::new(trimmed.as_bytes()))
 }

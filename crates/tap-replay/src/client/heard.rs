@@ -112,9 +112,8 @@ impl Client {
             let cursor = Node::new(answer).at(&["result", "nextCursor"]).filter(|cursor| cursor.is_string());
             cursor.map(|cursor| cursor.bytes().to_vec())
         };
-        let ends_here = recorded.is_some_and(|recorded| {
-            Node::new(recorded).get("result").is_some() && cursor_of(recorded).is_none()
-        });
+        let ends_here = recorded
+            .is_some_and(|recorded| Node::new(recorded).get("result").is_some() && cursor_of(recorded).is_none());
         let n_pages = self.more_pages.get(&interaction).map_or(0, Vec::len);
         if (is_more || ends_here)
             && n_pages < MORE_PAGES_LIMIT
