@@ -5,7 +5,7 @@ use crate::options::{MissingCapability, Order, Repeat, Unanswered, Unmatched};
 use crate::recording::InMemory;
 use crate::script::tests::units;
 
-mod any;
+pub(crate) mod any;
 mod eras;
 mod matching;
 
