@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use tap_compare::{ListKind, Path, Step};
 use tap_jsonrpc::Node;
+use tap_protocol::meta;
 
 use super::edit::{Edits, json_text};
 use super::method_of;
@@ -42,6 +43,17 @@ pub(super) enum Handle {
     Task,
 }
 
+/// What the live server gave in place of a handle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Given {
+    /// This one.
+    Value(String),
+    /// A result without one.
+    Nothing,
+    /// No result.
+    NoResult,
+}
+
 /// Where each stands in a result.
 const GIVEN: [(Handle, &[&str]); 4] = [
     (Handle::Cursor, &["result", "nextCursor"]),
@@ -50,14 +62,17 @@ const GIVEN: [(Handle, &[&str]); 4] = [
     (Handle::Task, &["result", "taskId"]),
 ];
 
+/// Where messages of the server's say which task they are of.
+const RELATED: [&[&str]; 2] =
+    [&["result", "_meta", meta::RELATED_TASK, "taskId"], &["params", "_meta", meta::RELATED_TASK, "taskId"]];
+
 /// What is known of values that are handed back.
 #[derive(Debug, Default)]
 pub(crate) struct Correlations {
     /// By value: the interaction in whose answer it first came.
     origins: HashMap<String, usize>,
-    /// What is handed back in place of what was recorded; nothing where the live server gave nothing there. Cursors are told
-    /// apart by method.
-    handles: HashMap<(Handle, String, String), Option<String>>,
+    /// What is handed back in place of what was recorded. Cursors are told apart by method.
+    handles: HashMap<(Handle, String, String), Given>,
     /// The longest first, so that none is taken for a part of another.
     values: Vec<Correlated>,
 }
@@ -116,13 +131,19 @@ impl Correlations {
         let (recorded, live) = (Node::new(recorded), live.map(Node::new));
         for (handle, path) in GIVEN {
             let text = |node: Node<'_>| node.at(path).and_then(Node::text).map(Cow::into_owned);
-            if let Some(given) = text(recorded) {
-                let now = live.and_then(text);
-                let place = self.handles.entry((handle, scope(handle, method), given)).or_default();
-                // A task that is asked about goes on being what it was, whatever came of asking.
-                if now.is_some() || handle != Handle::Task {
-                    *place = now;
-                }
+            let Some(given) = text(recorded) else {
+                continue;
+            };
+            let now = match live {
+                Some(live) => text(live).map_or(Given::Nothing, Given::Value),
+                None => Given::NoResult,
+            };
+            let key = (handle, scope(handle, method), given);
+            // A task that is asked about goes on being what it was, whatever came of asking.
+            if matches!(now, Given::Value(_)) || handle != Handle::Task {
+                self.handles.insert(key, now);
+            } else {
+                self.handles.entry(key).or_insert(now);
             }
         }
         if !all || self.origins.is_empty() {
@@ -147,11 +168,9 @@ impl Correlations {
         self.values.sort_by_key(|value| std::cmp::Reverse(value.recorded.len()));
     }
 
-    /// What is handed back in place of a handle: `None` if it is not known where it came from, `Some(None)` if the live server
-    /// gave none.
-    pub(super) fn handle(&self, handle: Handle, method: &str, recorded: &str) -> Option<Option<&str>> {
-        let known = self.handles.get(&(handle, scope(handle, method), recorded.to_owned()))?;
-        Some(known.as_deref())
+    /// What is handed back in place of a handle; `None` if it is not known where it came from.
+    pub(super) fn handle(&self, handle: Handle, method: &str, recorded: &str) -> Option<&Given> {
+        self.handles.get(&(handle, scope(handle, method), recorded.to_owned()))
     }
 
     /// What is handed back in place of a value.
@@ -170,7 +189,7 @@ impl Correlations {
     pub(crate) fn as_live(&self, recorded: &[u8], live: &[u8]) -> Vec<u8> {
         let mut edits = Edits::new(recorded);
         let node = Node::new(recorded);
-        for (_, path) in GIVEN {
+        for path in GIVEN.map(|(_, path)| path).into_iter().chain(RELATED) {
             let here = node.at(path).filter(|node| node.is_string());
             if let (Some(here), Some(there)) = (here, Node::new(live).at(path).filter(|node| node.is_string())) {
                 edits.replace(here.bytes(), there.bytes().to_vec());

@@ -5,9 +5,9 @@ use std::ops::Range;
 use tap_compare::has_placeholder;
 use tap_jsonrpc::{Node, RawId};
 
-use super::correlate::Handle;
+use super::correlate::{Given, Handle};
 use super::edit::{Edits, json_text};
-use super::{Client, ClientNote, ClientOutput, Fate, NotSent, Sent, list_of, method_of, tool_of};
+use super::{Client, ClientNote, ClientOutput, Fate, NotSent, Sent, method_of, tool_of};
 use crate::message::{Nature, Role};
 
 /// Where a request hands a task back.
@@ -146,12 +146,13 @@ impl Client {
     /// Why a request is not sent, if it is not.
     fn why_not(&self, method: &str, body: &[u8]) -> Option<NotSent> {
         for (handle, path) in handles() {
-            let recorded = Node::new(body).at(path).and_then(Node::text);
-            if let Some(recorded) = recorded
-                && let Some(None) = self.correlations.handle(handle, method, &recorded)
-            {
-                let is_page = handle == Handle::Cursor && list_of(method).is_some();
-                return Some(if is_page { NotSent::ListIsShorter } else { NotSent::NothingToGoOnFrom });
+            let Some(recorded) = Node::new(body).at(path).and_then(Node::text) else {
+                continue;
+            };
+            match self.correlations.handle(handle, method, &recorded) {
+                Some(Given::Nothing) if handle == Handle::Cursor => return Some(NotSent::ListIsShorter),
+                Some(Given::Nothing | Given::NoResult) => return Some(NotSent::NothingToGoOnFrom),
+                Some(Given::Value(_)) | None => {}
             }
         }
         if self.options.read_only && method == "tools/call" {
@@ -166,8 +167,8 @@ impl Client {
         for (handle, path) in handles() {
             if let Some(place) = node.at(path)
                 && let Some(recorded) = place.text()
-                && let Some(Some(live)) = self.correlations.handle(handle, method, &recorded)
-                && live != recorded
+                && let Some(Given::Value(live)) = self.correlations.handle(handle, method, &recorded)
+                && *live != recorded
             {
                 edits.replace(place.bytes(), json_text(live));
             }
@@ -222,7 +223,7 @@ impl Client {
         for path in TASKS {
             if let Some(place) = node.at(path)
                 && let Some(recorded) = place.text()
-                && let Some(Some(live)) = self.correlations.handle(Handle::Task, "", &recorded)
+                && let Some(Given::Value(live)) = self.correlations.handle(Handle::Task, "", &recorded)
             {
                 edits.replace(place.bytes(), json_text(live));
             }

@@ -30,7 +30,8 @@ pub(super) fn played(recording: &str, options: ClientOptions, dialogue: &str) ->
                     Some(ClientOutput::Note(note)) => format!("** {note}"),
                     None => "nothing".into(),
                 };
-                let is_same = if arrow == "->" { found == *line } else { found.starts_with(arrow) && found.contains(text) };
+                let is_same =
+                    if arrow == "->" { found == *line } else { found.starts_with(arrow) && found.contains(text) };
                 assert!(is_same, "   found {found}\nexpected {line}");
             }
             _ => {
@@ -89,11 +90,15 @@ pub(super) fn told(verdict: &Verdict) -> String {
 #[track_caller]
 pub(super) fn check_with(recording: &str, options: ClientOptions, dialogue: &str, expected: &str) {
     let verdict = played(recording, options, dialogue).verdict();
-    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|l| !l.is_empty()).collect::<Vec<_>>();
+    let lines =
+        |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|l| !l.is_empty()).collect::<Vec<_>>();
     assert_eq!(lines(&told(&verdict)), lines(expected));
-    let fails = ["differs", "no answer", "without an answer", "not sent: what", "not sent: the server", "not sent: the tool"];
+    let fails =
+        ["differs", "no answer", "without an answer", "not sent: what", "not sent: the server", "not sent: the tool"];
     let fails = fails.iter().any(|word| expected.contains(word))
-        || [": Added", ": Removed", ": Changed", "asked roots: ", ": not asked", ": new", ", slow"].iter().any(|word| expected.contains(word));
+        || [": Added", ": Removed", ": Changed", "asked roots: ", ": not asked", ": new", ", slow"]
+            .iter()
+            .any(|word| expected.contains(word));
     assert_eq!(verdict.is_same(), !fails, "{expected}");
 }
 
@@ -350,7 +355,7 @@ fn rounds_go_on_from_the_live_state() {
         -> {"id":1,"method":"tools/call","params":{"name":"a"}}
         <- {"id":1,"result":{"resultType":"complete"}}
         "#,
-        "tools/call a: differs: result.inputRequests result.requestState result.resultType
+        "tools/call a: differs: result.resultType result.requestState result.inputRequests
         tools/call a: not sent: what it goes on from did not come",
     );
 }
