@@ -97,6 +97,35 @@ fn log_follows_what_fits() {
     assert!(wait_for(&mut follow).success());
 }
 
+#[test]
+fn log_all_looks_through_all_sessions_the_newest_first() {
+    let scratch = Scratch::new();
+    for name in ["demo.jsonl", "modern.jsonl", "demo.jsonl"] {
+        assert!(talk(scratch.tap(["import", "-q", &recording(name)]), b"").status.success());
+    }
+    for (arguments, expected) in [
+        (&["atlantis"][..], &["demo:12", "demo:11", "demo.2:12", "demo.2:11"][..]),
+        (&["atlantis", "kind:request"], &["demo:10", "demo.2:10"]),
+        (&["status:tool_error", "-n", "2"], &["demo:12", "travel:17"]),
+        (&["is:violation", "-n", "1"], &["demo:6"]),
+        (&["session:travel", "method:tools/list", "is:response"], &["travel:15", "travel:6"]),
+    ] {
+        let rows = scratch.json(&[&["log", "--all", "--json", "-q"], arguments].concat());
+        let places: Vec<&str> = rows.iter().map(|row| row["reference"].as_str().unwrap()).collect();
+        assert_eq!(places, expected, "{arguments:?}");
+    }
+    let (code, out, told) = log(&scratch, &["-a", "'station in atlantis'"]);
+    assert_eq!(code, 0);
+    assert!(out.lines().next().is_some_and(|line| line.starts_with("demo:12")), "{out}");
+    assert!(out.contains("weather station in Atlantis"), "{out}");
+    assert!(told.starts_with("2 hits in 2 of 3 sessions; looked at 62 of 62 messages"), "{told}");
+    let (code, out, _) = log(&scratch, &["--all", "nothing-is-so"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    let (code, _, told) = log(&scratch, &["--all"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("what is to be looked for"), "{told}");
+}
+
 /// Exit code, what is on stdout, what is on stderr.
 fn run(scratch: &Scratch, arguments: &[&str]) -> (i32, String, String) {
     let output = talk(scratch.tap(arguments), b"");

@@ -20,7 +20,7 @@ pub struct Context {
 #[derive(Debug, Clone)]
 pub struct Filter {
     text: String,
-    expression: Expression,
+    pub(crate) expression: Expression,
 }
 
 impl Filter {

@@ -20,6 +20,7 @@ mod plan;
 mod subject;
 mod test;
 mod value;
+mod wanted;
 
 pub use complete::{Candidate, complete};
 pub use error::FilterError;
@@ -29,3 +30,4 @@ pub use path::{PathStep, Root};
 pub use plan::{Plan, Question, Texts};
 pub use subject::{Found, Subject};
 pub use test::Cost;
+pub use wanted::Wanted;

@@ -1,6 +1,7 @@
 //! Two sessions beside each other: call by call, tool by tool.
 
-use crate::effect::{Effect, Ticket};
+use crate::data::SessionKey;
+use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
 use crate::model::Inspector;
 
@@ -10,7 +11,10 @@ pub struct Compared {}
 
 /// What is known of it, and where the cursor is.
 #[derive(Debug, Default)]
-pub(crate) struct Compare {}
+pub(crate) struct Compare {
+    /// The question that is open.
+    asked: Option<Ticket>,
+}
 
 impl Compare {
     /// Moves the cursor.
@@ -18,6 +22,13 @@ impl Compare {
 }
 
 impl Inspector {
+    /// Begins to compare two sessions: what was marked with what is under the cursor.
+    pub(crate) fn begin_compare(&mut self, one: SessionKey, other: SessionKey, effects: &mut Vec<Effect>) {
+        let ticket = self.ticket();
+        effects.extend(self.compare.asked.replace(ticket).map(Effect::Cancel));
+        effects.push(Effect::Ask(ticket, Query::Compare(one, other)));
+    }
+
     /// Does what a key asks for in this view.
     pub(crate) fn act_in_compare(&mut self, _action: Action, _effects: &mut Vec<Effect>) {}
 

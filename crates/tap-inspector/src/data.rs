@@ -29,6 +29,8 @@ pub struct SessionLine {
     pub key: SessionKey,
     /// How it is named on the command line.
     pub reference: String,
+    /// What a person calls it.
+    pub label: Option<String>,
     /// What the server is called.
     pub name: String,
     /// Its command line, or its address.
@@ -160,6 +162,19 @@ pub struct Whole {
     pub bytes: Arc<[u8]>,
 }
 
+/// A request of HTTP, as far as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// `POST`, `GET`, …
+    pub verb: String,
+    /// Where to.
+    pub url: String,
+    /// Names and values of its fields; a value is `None` where it was not recorded, for it may be a secret.
+    pub fields: Vec<(String, Option<String>)>,
+    /// Its body as it was on the wire; `None` where that is too large to be copied.
+    pub body: Option<Vec<u8>>,
+}
+
 /// A message that was asked for, with the other half of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageParts {
@@ -169,6 +184,8 @@ pub struct MessageParts {
     pub other: Option<Whole>,
     /// Of HTTP: head and times of its exchange, a line each.
     pub exchange: Vec<(String, String)>,
+    /// Of HTTP: the request of its exchange.
+    pub request: Option<HttpRequest>,
 }
 
 /// Something that is true of a session.
@@ -205,6 +222,17 @@ pub struct StatedFacts {
     pub items: Vec<(String, String)>,
     /// How much is in it.
     pub n_items: u64,
+}
+
+/// A mark on a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkLine {
+    /// The message.
+    pub at: At,
+    /// What it is called on the command line, if it has a name.
+    pub name: Option<String>,
+    /// What was written about it.
+    pub note: Option<String>,
 }
 
 /// A moment to go to.

@@ -1,29 +1,63 @@
 //! A message that is open: its forms, its folds, and what can be taken out of it.
 
+mod find;
+mod out;
+mod shell;
+
 use std::ops::Range;
 
-use tap_session::RowKind;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::about::{Slot, Target};
 use crate::data::{MessageParts, Whole};
-use crate::effect::Effect;
+use crate::effect::Ticket;
 use crate::keymap::Action;
 use crate::model::{Detail, Form};
 use crate::tree::{Content, Tree};
+pub(crate) use find::Find;
+pub(crate) use out::{Copied, Facts};
+
+/// From this width on request and answer stand beside each other: as much as a screen of 160 columns has, less what its
+/// edges take.
+pub(crate) const BESIDE: usize = 140;
 
 impl Detail {
     /// Takes a message that came. The same one once more keeps its place.
     pub(crate) fn new(parts: MessageParts, before: Option<Self>, opens_strings: bool) -> Self {
-        let form = before.as_ref().map_or(Form::Pretty, |before| before.form);
+        let (form, find) = before.as_ref().map_or((Form::Pretty, None), |before| (before.form, before.find.clone()));
         let tree = Tree::new(parts.this.bytes.clone(), opens_strings);
         let other = parts.other.as_ref().map(|other| Tree::new(other.bytes.clone(), opens_strings));
-        let new = Self { parts, form, tree, other, cursor: 0, top: 0, raw: (0, Vec::new()), stale: false };
+        let new = Self {
+            parts,
+            form,
+            tree,
+            other,
+            cursor: 0,
+            top: 0,
+            raw: (0, Vec::new()),
+            stale: false,
+            abouts: Default::default(),
+            find: find.map(Find::anew),
+            beside: None,
+        };
         match before.filter(|before| before.parts.this.row.at() == new.parts.this.row.at()) {
-            Some(Self { tree, cursor, top, .. }) if tree.is_of(&new.parts.this.bytes) => {
-                Self { tree, cursor, top, ..new }
+            Some(Self { tree, cursor, top, abouts, .. }) if tree.is_of(&new.parts.this.bytes) => {
+                // What is known stays on the screen until it is known anew.
+                let abouts = abouts.map(|slot| Slot { asked: false, ..slot });
+                Self { tree, cursor, top, abouts, ..new }
             }
             Some(_) | None => new,
         }
+    }
+
+    /// Which questions about it are open.
+    pub(crate) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.abouts.iter().filter_map(|slot| slot.ticket)
+    }
+
+    /// The forms that it has, in the order of their tabs.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = (Form, &'static str)> + '_ {
+        Form::ALL.into_iter().filter(|(form, _)| *form != Form::Http || !self.parts.exchange.is_empty())
     }
 
     /// Puts the cursor where there is a line and the top where it is seen, on a screen of this size.
@@ -38,17 +72,75 @@ impl Detail {
         self.cursor = self.cursor.min(n_lines.saturating_sub(1));
         self.top = self.top.min(self.cursor).max((self.cursor + 1).saturating_sub(height));
         self.top = self.top.min(n_lines.saturating_sub(height));
+        if self.form != Form::Pretty || self.other.is_none() || width < BESIDE {
+            self.beside = None;
+            return;
+        }
+        let (n_this, tops) = (self.tree.lines().len(), self.beside.unwrap_or_default());
+        let n_other = self.other.as_ref().map_or(0, |other| other.lines().len());
+        // Nothing stands between the two then.
+        if (n_this..n_this + 2).contains(&self.cursor) {
+            let came_from_above = self.beside.is_some_and(|_| self.top <= n_this) && self.cursor == n_this;
+            self.cursor = if came_from_above { n_this + 2 } else { n_this.saturating_sub(1) };
+        }
+        let seen = |top: usize, cursor: usize, n_lines: usize| {
+            // Each has its head above.
+            let height = height.saturating_sub(1).max(1);
+            top.min(cursor).max((cursor + 1).saturating_sub(height)).min(n_lines.saturating_sub(height))
+        };
+        self.beside = Some(match self.cursor.checked_sub(n_this + 2) {
+            None => [seen(tops[0], self.cursor, n_this), tops[1]],
+            Some(cursor) => [tops[0], seen(tops[1], cursor, n_other)],
+        });
+    }
+
+    pub(crate) fn show(&mut self, form: Form) {
+        self.form = form;
+        (self.cursor, self.top) = (0, 0);
     }
 
     pub(crate) fn next_form(&mut self) {
-        self.form = match self.form {
-            Form::Pretty => Form::Raw,
-            Form::Raw => Form::Hex,
-            Form::Hex if self.parts.exchange.is_empty() => Form::Pretty,
-            Form::Hex => Form::Http,
-            Form::Http => Form::Pretty,
-        };
-        (self.cursor, self.top) = (0, 0);
+        let forms: Vec<Form> = self.forms().map(|(form, _)| form).collect();
+        let here = forms.iter().position(|form| *form == self.form).unwrap_or(0);
+        self.show(forms.get(here + 1).copied().unwrap_or(Form::Pretty));
+    }
+
+    /// From a request to its answer below or beside it, and back.
+    pub(crate) fn other_half(&mut self) {
+        if self.form == Form::Pretty && self.other.is_some() {
+            let begin = self.tree.lines().len() + 2;
+            self.cursor = if self.cursor < begin { begin } else { 0 };
+        }
+    }
+
+    /// The message that the line with the cursor is about.
+    pub(crate) fn goes_to(&self) -> Option<Target> {
+        if let Some(part) = self.about_shown() {
+            return self.slot(part).about.as_ref()?.lines.get(self.cursor)?.goes_to;
+        }
+        let (tree, line) = self.tree_line()?;
+        match &tree.lines().get(line)?.content {
+            Content::Mark(mark) => mark.goes_to.map(|at| Target { session: None, at }),
+            _ => None,
+        }
+    }
+
+    /// The tree with the cursor, and the line in it.
+    pub(crate) fn tree_line(&self) -> Option<(&Tree, usize)> {
+        if self.form != Form::Pretty {
+            return None;
+        }
+        let n_lines = self.tree.lines().len();
+        match self.cursor.checked_sub(n_lines + 2) {
+            None => (self.cursor < n_lines).then_some((&self.tree, self.cursor)),
+            Some(line) => self.other.as_ref().map(|other| (other, line)),
+        }
+    }
+
+    /// The message with the cursor, this one or the other half of its call.
+    pub(crate) fn half(&self) -> &Whole {
+        let is_other = self.form == Form::Pretty && self.cursor > self.tree.lines().len();
+        self.parts.other.as_ref().filter(|_| is_other).unwrap_or(&self.parts.this)
     }
 
     pub(crate) fn open_strings(&mut self, opens_strings: bool) {
@@ -64,6 +156,10 @@ impl Detail {
             Form::Pretty => self.tree.lines().len() + self.other.as_ref().map_or(0, |other| other.lines().len() + 2),
             Form::Raw => self.raw.1.len(),
             Form::Http => self.parts.exchange.len(),
+            Form::Schema | Form::Call | Form::Explain => {
+                let about = self.about_shown().and_then(|part| self.slot(part).about.as_ref());
+                about.map_or(0, |about| about.lines.len())
+            }
             Form::Hex => self.parts.this.bytes.len().div_ceil(16),
         }
     }
@@ -105,49 +201,6 @@ impl Detail {
         self.top = self.top.min(self.cursor);
         true
     }
-
-    pub(crate) fn out(&self, action: Action, reference: &str) -> Option<Effect> {
-        let this = &self.parts.this;
-        let text = || String::from_utf8_lossy(&this.bytes).trim_end().to_owned();
-        let name = format!("{}-{}.json", reference.replace(['/', '.'], "-"), this.row.row.at.seq);
-        Some(match action {
-            Action::CopyMessage => Effect::Copy(text()),
-            Action::CopyAsCall => Effect::Copy(self.as_call()?),
-            Action::WriteFile => Effect::Write { bytes: this.bytes.to_vec(), name },
-            _ => {
-                let bytes = tap_text::pretty(&text()).into_bytes();
-                Effect::Open { bytes, name, edit: action == Action::Editor }
-            }
-        })
-    }
-
-    /// The call as a command line that makes it again.
-    fn as_call(&self) -> Option<String> {
-        let request = match (this_kind(&self.parts.this), &self.parts.other) {
-            (RowKind::Request, _) => &self.parts.this,
-            (_, Some(other)) => other,
-            _ => return None,
-        };
-        let node = tap_jsonrpc::Node::new(&request.bytes);
-        if !node.get("method")?.is_text("tools/call") {
-            return None;
-        }
-        let name = node.at(&["params", "name"])?.text()?.into_owned();
-        let arguments =
-            node.at(&["params", "arguments"]).map_or("{}".into(), |node| String::from_utf8_lossy(node.bytes()));
-        Some(format!("mcp-tap call {} {}", quoted(&name), quoted(&arguments)))
-    }
-}
-
-fn this_kind(whole: &Whole) -> RowKind {
-    whole.row.row.kind
-}
-
-/// A word as a shell takes it literally.
-fn quoted(word: &str) -> String {
-    let plain =
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
-    if plain { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Breaks bytes into lines of so many columns at most, as they look when they are shown.
@@ -202,13 +255,6 @@ mod tests {
             let lines = broken(bytes, 8);
             let lines: Vec<_> = lines.into_iter().map(|line| String::from_utf8_lossy(&bytes[line])).collect();
             assert_eq!(lines, expected, "{}", bytes.escape_ascii());
-        }
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [("a-b/c.d_e", "a-b/c.d_e"), ("", "''"), ("it's", r"'it'\''s'"), ("{}", "'{}'")] {
-            assert_eq!(quoted(word), expected);
         }
     }
 }

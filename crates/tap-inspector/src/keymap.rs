@@ -1,7 +1,5 @@
 //! Keys: one table, from which input is read and the help is made.
 
-use crate::input::Key;
-
 /// Where a key means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -81,16 +79,34 @@ pub enum Action {
     CallsOrFrames,
     Form,
     OpenStrings,
+    Schema,
+    Call,
+    Explain,
+    Find,
+    NextFound,
+    PreviousFound,
+    NextHit,
+    PreviousHit,
+    CopyMenu,
     CopyMessage,
+    WriteValue,
     CopyReference,
     CopyAsCall,
     WriteFile,
     Pager,
     Editor,
     Mark,
+    Bookmark,
+    Note,
     NextMark,
     PreviousMark,
     Reload,
+    Sort,
+    MarkSession,
+    Compare,
+    Label,
+    Delete,
+    Demo,
     ToggleKeys,
     Scale,
     ZoomIn,
@@ -107,7 +123,7 @@ pub enum Action {
 pub struct Binding {
     /// Where.
     pub scope: Scope,
-    /// Any of these keys, by [`Key::name`].
+    /// Any of these keys, by [`Key::name`](crate::Key::name).
     pub keys: &'static [&'static str],
     /// Does this.
     pub action: Action,
@@ -158,6 +174,12 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Moving, &["h", "left"], Action::Left, "left", "fold, or to the list"),
     bind(Scope::Moving, &["l", "right"], Action::Right, "right", "unfold, or into the message"),
     bind(Scope::Moving, &["enter"], Action::Open, "open", "open what the cursor is on"),
+    bind(Scope::Sessions, &["o"], Action::Sort, "sort", "newest, name, calls, errors, longest, largest first"),
+    bind(Scope::Sessions, &["m"], Action::MarkSession, "mark-session", "mark it, to compare another one with it"),
+    bind(Scope::Sessions, &["D"], Action::Compare, "compare", "compare it with the marked one"),
+    bind(Scope::Sessions, &["L"], Action::Label, "label", "a name of yours, `@name` on the command line"),
+    bind(Scope::Sessions, &["del"], Action::Delete, "delete", "delete it; asks"),
+    bind(Scope::Sessions, &["d"], Action::Demo, "demo", "where there are no sessions: a demonstration"),
     bind(Scope::Sessions, &["ctrl-r", "f5"], Action::Reload, "reload", "look for new sessions"),
     bind(Scope::Session, &["]"], Action::NextProblem, "next-problem", "to the next error or finding"),
     bind(Scope::Session, &["["], Action::PreviousProblem, "previous-problem", "to the one before"),
@@ -178,20 +200,49 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["F"], Action::Follow, "follow", "stay at the end as it grows, or not"),
     bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
     bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
+    bind(Scope::Session, &["b"], Action::Bookmark, "bookmark", "give this message a name, `REF:@name`"),
+    bind(Scope::Session, &[";"], Action::Note, "note", "write something about this message"),
     bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
     bind(Scope::Session, &["f"], Action::FollowCall, "follow-call", "only the call under the cursor, or all again"),
     bind(Scope::Sequence, &["l"], Action::Scale, "scale", "the axis linear, logarithmic, or a step a message"),
     bind(Scope::Sequence, &["+"], Action::ZoomIn, "zoom-in", "half of the time, around the cursor"),
     bind(Scope::Sequence, &["-"], Action::ZoomOut, "zoom-out", "twice the time"),
     bind(Scope::Sequence, &["z"], Action::ZoomTo, "zoom-to", "the time of the cursor's call, or of the screen again"),
+    bind(
+        Scope::Detail,
+        &["p"],
+        Action::Form,
+        "form",
+        "the next form: pretty, raw, hex, headers, schema, call, explain",
+    ),
+    bind(Scope::Detail, &[], Action::Schema, "schema", "whether it fits the schemas of its tool"),
+    bind(Scope::Detail, &[], Action::Call, "call", "all messages of its call"),
+    bind(Scope::Detail, &["K"], Action::Explain, "explain", "what may explain how it went"),
+    bind(Scope::Session, &["n"], Action::NextFound, "next-found", "to the next place of what is looked for"),
+    bind(Scope::Session, &["N"], Action::PreviousFound, "previous-found", "to the one before"),
     bind(Scope::Session, &["\""], Action::PreviousMark, "previous-mark", "to the mark before"),
     bind(Scope::Stats, &["b"], Action::GroupBy, "group-by", "a line a tool, a method, over HTTP a session of MCP"),
     bind(Scope::Stats, &["o"], Action::SortBy, "sort-by", "in another order"),
     bind(Scope::Stats, &["x"], Action::ExportFigures, "export-figures", "write the figures to a CSV file"),
     bind(Scope::Tools, &["y"], Action::CopyMessage, "copy-definition", "copy the definition as it was"),
-    bind(Scope::Detail, &["p"], Action::Form, "form", "pretty, raw, hex; over HTTP the head of its exchange"),
     bind(Scope::Detail, &["J"], Action::OpenStrings, "open-strings", "open up JSON inside strings, or not"),
-    bind(Scope::Session, &["y"], Action::CopyMessage, "copy", "copy the message as it was"),
+    bind(Scope::Search, &["n"], Action::NextHit, "next-hit", "to the next hit"),
+    bind(Scope::Search, &["N"], Action::PreviousHit, "previous-hit", "to the one before"),
+    bind(
+        Scope::Session,
+        &["y"],
+        Action::CopyMenu,
+        "copy",
+        "copy the message, a part of it, or a command that makes it again",
+    ),
+    bind(Scope::Session, &[], Action::CopyMessage, "copy-message", "copy the message as it was"),
+    bind(
+        Scope::Session,
+        &["x"],
+        Action::WriteValue,
+        "write-value",
+        "write the value under the cursor to a file: of an image its bytes",
+    ),
     bind(Scope::Session, &["Y"], Action::CopyReference, "copy-reference", "copy how the command line names it"),
     bind(Scope::Session, &["c"], Action::CopyAsCall, "copy-call", "copy it as a `mcp-tap call` command"),
     bind(Scope::Session, &["w"], Action::WriteFile, "write", "write the message to a file"),
@@ -199,18 +250,10 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["E"], Action::Editor, "editor", "the message in $EDITOR"),
 ];
 
-/// What a key does in the first of these scopes in which it does anything.
-pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
-    let name = key.name();
-    scopes.iter().find_map(|scope| {
-        let found = KEYMAP.iter().find(|binding| binding.scope == *scope && binding.keys.contains(&name.as_str()));
-        found.map(|binding| binding.action)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Key;
 
     /// Keys that mean something else where there is an axis of time. What they mean elsewhere is not there: no pane to widen,
     /// nothing to unfold.

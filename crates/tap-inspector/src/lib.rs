@@ -15,6 +15,7 @@
 //! Start reading at [`Inspector`] (`model.rs`), then `update.rs` and `view.rs`; `keymap.rs` is the one table of keys, from which
 //! the help is made too.
 
+mod about;
 mod compare;
 mod data;
 mod detail;
@@ -29,6 +30,8 @@ mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod sessions;
+mod settings;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -40,16 +43,20 @@ mod tree;
 mod update;
 mod view;
 
+pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::Compared;
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts, Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
+    Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use overview::{Overview, Part as OverviewPart};
-pub use search::Hits;
+pub use search::{Hit, HitSession, Hits, KEPT_HITS, Snippet};
+pub use sessions::{SessionSummary, Sort};
+pub use settings::{HISTORY, Keys, Remembered};
 pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
 pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

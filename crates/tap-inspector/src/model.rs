@@ -1,15 +1,17 @@
 //! The model: all that the inspector knows, and which questions are open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tap_filter::Filter;
 use tap_session::{At, Severity};
 
+use crate::about::Slot;
 use crate::compare::Compare;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
-use crate::effect::Ticket;
+use crate::data::{FindingLine, MarkLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::detail::Find;
+use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
 use crate::overview::Overseen;
@@ -17,11 +19,14 @@ use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
+use crate::sessions::Sessions;
+use crate::settings::Keys;
 use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
 use crate::tools::Tools;
 use crate::tree::Tree;
+use crate::update::MarkPart;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +65,8 @@ pub struct Inspector {
     pub(crate) sessions: Sessions,
     /// The session to be opened once it is known.
     pub(crate) opens: Option<SessionKey>,
+    /// At which message.
+    pub(crate) opens_at: Option<At>,
     pub(crate) open: Option<Open>,
     pub(crate) compare: Compare,
     pub(crate) search: Search,
@@ -69,6 +76,11 @@ pub struct Inspector {
     /// Filters that were used, the oldest first.
     pub(crate) history: Vec<String>,
     pub(crate) shows_keys: bool,
+    pub(crate) keys: Keys,
+    /// A row a call in sessions that are opened, not a row a message.
+    pub(crate) calls: bool,
+    /// The view of a session that was looked at last.
+    pub(crate) last_view: View,
     /// Share of the width that the list has beside a message, percent.
     pub(crate) split: u16,
     newest_ticket: u64,
@@ -80,37 +92,6 @@ pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) bad: bool,
     pub(crate) until_unix_ns: u64,
-}
-
-/// The list of sessions.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    pub(crate) lines: Vec<SessionLine>,
-    pub(crate) loaded: bool,
-    pub(crate) cursor: usize,
-    pub(crate) top: usize,
-    /// Only those that hold this text are shown.
-    pub(crate) filter: String,
-    pub(crate) ticket: Option<Ticket>,
-    /// When they were asked for last, nanoseconds since the Unix epoch.
-    pub(crate) asked_unix_ns: u64,
-}
-
-impl Sessions {
-    /// Those that are shown.
-    pub(crate) fn shown(&self) -> Vec<&SessionLine> {
-        let wanted = self.filter.to_lowercase();
-        let fits = |line: &&SessionLine| {
-            let texts = [Some(&line.name), Some(&line.command), line.client.as_ref(), line.server.as_ref()];
-            wanted.is_empty()
-                || texts
-                    .into_iter()
-                    .flatten()
-                    .chain(line.revision.as_ref())
-                    .any(|text| text.to_lowercase().contains(&wanted))
-        };
-        self.lines.iter().filter(fits).collect()
-    }
 }
 
 /// Which pane has the keys.
@@ -129,6 +110,15 @@ pub(crate) struct Asked<T> {
     pub(crate) ticket: Option<Ticket>,
 }
 
+/// What was asked of a message that is on its way. It is dropped when the cursor goes to another one before.
+#[derive(Debug, Default)]
+pub(crate) struct Postponed {
+    /// Of which.
+    pub(crate) of: Option<At>,
+    /// In the order in which it was asked.
+    pub(crate) actions: Vec<Action>,
+}
+
 /// A session that is open.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -142,6 +132,8 @@ pub(crate) struct Open {
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
     pub(crate) detail_asked: Option<Asked<At>>,
+    /// What is to be done with a message as soon as it is here.
+    pub(crate) postponed: Postponed,
     /// JSON inside strings is opened up.
     pub(crate) opens_strings: bool,
     pub(crate) state: Stated,
@@ -157,7 +149,9 @@ pub(crate) struct Open {
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
-    pub(crate) marks: BTreeSet<At>,
+    pub(crate) marks: BTreeMap<At, MarkLine>,
+    /// The question about them that was asked last, while it is open.
+    pub(crate) marking: Option<Ticket>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
     /// A question about what came while a call was running.
@@ -187,6 +181,12 @@ pub(crate) struct Point {
 }
 
 impl Open {
+    /// The mark of a row: of a call, that of its answer too.
+    pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
+        let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
+        self.marks.get(&row.at()).or_else(|| self.marks.get(&answer?))
+    }
+
     /// The message that is looked at.
     pub(crate) fn at(&self) -> Option<At> {
         self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
@@ -198,6 +198,8 @@ impl Open {
 pub(crate) struct Findings {
     pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
     pub(crate) n: u64,
+    /// The same as errors, warnings and notes.
+    pub(crate) n_by_severity: [u64; 3],
     /// How far the session was judged.
     pub(crate) seq: u64,
     pub(crate) complete: bool,
@@ -232,6 +234,25 @@ pub(crate) enum Form {
     Hex,
     /// Head and times of its HTTP exchange.
     Http,
+    /// Whether arguments and result fit their schemas.
+    Schema,
+    /// All messages of its call.
+    Call,
+    /// What may explain how it went.
+    Explain,
+}
+
+impl Form {
+    /// All of them with their names, in the order of their tabs.
+    pub(crate) const ALL: [(Self, &'static str); 7] = [
+        (Self::Pretty, "Pretty"),
+        (Self::Raw, "Raw"),
+        (Self::Hex, "Hex"),
+        (Self::Http, "Headers"),
+        (Self::Schema, "Schema"),
+        (Self::Call, "Call"),
+        (Self::Explain, "Explain"),
+    ];
 }
 
 /// A message that is open.
@@ -248,6 +269,12 @@ pub(crate) struct Detail {
     pub(crate) raw: (usize, Vec<Range<usize>>),
     /// It has changed since.
     pub(crate) stale: bool,
+    /// What is known around it, by [`AboutPart`](crate::AboutPart).
+    pub(crate) abouts: [Slot; 3],
+    /// A text that is looked for in it.
+    pub(crate) find: Option<Find>,
+    /// Request and answer stand beside each other; then, which line is at the top of each.
+    pub(crate) beside: Option<[usize; 2]>,
 }
 
 /// What lies over a view.
@@ -257,8 +284,18 @@ pub(crate) enum Overlay {
     Help(usize),
     /// A filter that is being typed, and what is wrong with it.
     Filter(Prompt),
+    /// What can be copied of the message, and which of it is chosen.
+    Copy(usize),
+    /// A text that is looked for in the message.
+    Find(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
+    /// A name or a note for a message.
+    Mark(Prompt, At, MarkPart),
+    /// A label for a session.
+    Label(Prompt, SessionKey),
+    /// What is to be done if the answer is yes.
+    Confirm(String, Query),
     /// Something to do by its name, and which of the matches is chosen.
     Palette(Prompt, usize),
 }
@@ -275,6 +312,7 @@ impl Inspector {
             view: View::Sessions,
             sessions: Sessions::default(),
             opens: None,
+            opens_at: None,
             open: None,
             compare: Compare::default(),
             search: Search::default(),
@@ -282,6 +320,9 @@ impl Inspector {
             note: None,
             history: Vec::new(),
             shows_keys: true,
+            keys: Keys::default(),
+            calls: true,
+            last_view: View::Timeline,
             split: 50,
             newest_ticket: 0,
         }
@@ -349,11 +390,15 @@ impl Inspector {
             let mut text = text.chars();
             typed.chars().all(|wanted| text.any(|c| c == wanted))
         };
-        crate::keymap::KEYMAP
+        let mut found: Vec<_> = crate::keymap::KEYMAP
             .iter()
             .filter(|binding| scopes.contains(&binding.scope) && binding.action != Action::Palette)
             .filter(|binding| fits(binding.name) || fits(&binding.about.to_lowercase()))
             .map(|binding| (binding.name, binding.about, binding.action))
-            .collect()
+            .collect();
+        // What is called so comes before what is only told so.
+        found
+            .sort_by_key(|(name, ..)| (*name != typed, !name.starts_with(&typed), !name.contains(&typed), !fits(name)));
+        found
     }
 }

@@ -18,9 +18,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::keymap::{Action, KEYMAP, Scope};
-use crate::model::{Inspector, View};
+use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
 
+pub(crate) use sessions::PANEL_FROM;
 pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
@@ -89,6 +90,7 @@ impl Inspector {
             (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
             (View::Tools, "8 Tools"),
+            (View::Search, "S Search"),
         ];
         for (view, name) in views {
             let style = if view == self.view { self.theme.cursor } else { self.theme.dim };
@@ -110,6 +112,11 @@ impl Inspector {
                 let style = if note.bad { self.theme.bad } else { self.theme.good };
                 Line::from(vec![Span::raw(" "), span(&note.text, style)])
             }
+            (None, Some(Open { pane: Pane::Detail, detail: Some(detail), .. }), View::Timeline)
+                if detail.form == Form::Pretty || detail.find.is_some() =>
+            {
+                self.about_place(detail)
+            }
             (None, Some(open), View::Timeline) => self.about_row(open),
             (None, Some(open), View::Sequence) => self.about_arrow(open),
             (None, Some(open), View::Tools) => self.about_offer(open),
@@ -124,9 +131,17 @@ impl Inspector {
             return;
         }
         let actions: &[Action] = match self.view {
-            View::Sessions => {
-                &[Action::Open, Action::Filter, Action::Reload, Action::Palette, Action::Help, Action::Back]
-            }
+            View::Sessions => &[
+                Action::Open,
+                Action::Filter,
+                Action::Sort,
+                Action::MarkSession,
+                Action::Compare,
+                Action::Label,
+                Action::Delete,
+                Action::Help,
+                Action::Back,
+            ],
             View::Timeline => &[
                 Action::Open,
                 Action::Filter,
@@ -134,7 +149,7 @@ impl Inspector {
                 Action::CallsOrFrames,
                 Action::Form,
                 Action::ViewState,
-                Action::CopyMessage,
+                Action::CopyMenu,
                 Action::Follow,
                 Action::Help,
                 Action::Back,
@@ -148,6 +163,15 @@ impl Inspector {
                 Action::FollowCall,
                 Action::OtherHalf,
                 Action::ViewTimeline,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Search => &[
+                Action::Open,
+                Action::Filter,
+                Action::NextHit,
+                Action::PreviousHit,
+                Action::Palette,
                 Action::Help,
                 Action::Back,
             ],
@@ -176,9 +200,7 @@ impl Inspector {
             View::Tools => {
                 &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
             }
-            View::Findings | View::Compare | View::Search => {
-                &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back]
-            }
+            View::Findings | View::Compare => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
         // As it is called here: elsewhere the same may have another name.
@@ -188,7 +210,11 @@ impl Inspector {
             self.scopes().iter().find_map(in_scope)
         };
         for binding in actions.iter().filter_map(named) {
-            spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
+            let keys = self.keys.of(binding);
+            let Some(key) = keys.first() else {
+                continue;
+            };
+            spans.push(span(key, self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }
         frame.render_widget(

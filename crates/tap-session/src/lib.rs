@@ -38,6 +38,7 @@ pub use http::{
     HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, HttpSession,
     HttpSessionKind, HttpSessionNumber, MirroredHeaders,
 };
+pub use machine::features::verdict::fits_schema;
 pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};
 pub use machine::modern::{Filter, Modern, Round, Subscription, SubscriptionEnd};
 pub use machine::progress::logging::Logging;

@@ -55,6 +55,9 @@ pub(crate) struct Global {
     /// Do not show long output through $PAGER on a terminal
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
+    /// The configuration [default: $XDG_CONFIG_HOME/mcp-tap/config.toml]
+    #[arg(long, global = true, value_name = "PATH", env = "MCP_TAP_CONFIG", value_hint = ValueHint::FilePath, hide_env_values = true, hide_short_help = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Write no talk on stderr, only errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
@@ -159,6 +162,11 @@ pub(crate) enum Command {
     Demo,
     /// Where the database is, and what is in it
     Db(Db),
+    /// What is configured, and where each value came from
+    ///
+    /// `config.toml` has `theme`, `mouse`, `[keys]` (what it is called in the inspector's help = keys) and `[colours]` (a meaning = a
+    /// style). Exit code 1 when something in it is wrong.
+    Config(Config),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -247,6 +255,9 @@ pub(crate) struct Inspect {
     /// Colours: terminal, blue-and-orange, plain
     #[arg(long, value_name = "NAME")]
     pub(crate) theme: Option<String>,
+    /// Leave the mouse to the terminal, so that it selects text
+    #[arg(long)]
+    pub(crate) no_mouse: bool,
 }
 
 /// Options of `ls`.
@@ -266,7 +277,7 @@ pub(crate) struct List {
 /// Options of `log`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'"
+    after_long_help = "Examples:\n  mcp-tap log\n  mcp-tap log -s github.2 --frames -n 50\n  mcp-tap log -s last:100.. -n 20\n  mcp-tap log -f --json | jq .method\n  mcp-tap log 'tool:search_* is:error'\n  mcp-tap log --frames 'latency>1s or size>64k'\n  mcp-tap log --all '\"no such file\" tool:read_*'"
 )]
 pub(crate) struct Log {
     /// Only what fits: words, field:value, is:error, arg.path:/etc/*, and, or, not; the documentation has all of it
@@ -275,6 +286,9 @@ pub(crate) struct Log {
     /// The session, or a part of it: last, github.2, 7f3a, x.jsonl, last:10..40
     #[arg(short, long, value_name = "REF", default_value = "last", hide_default_value = true)]
     pub(crate) session: Reference,
+    /// All sessions, the newest first: which messages fit, with the place
+    #[arg(short, long, conflicts_with_all = ["session", "follow", "frames", "calls"])]
+    pub(crate) all: bool,
     /// Every frame, not only calls: notifications, answers, stderr, noise
     #[arg(long, conflicts_with = "calls")]
     pub(crate) frames: bool,
@@ -513,6 +527,21 @@ pub(crate) struct Import {
     /// Files that `mcp-tap export` wrote
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `config`.
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) what: ConfigCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print all values, and where each came from
+    Show,
+    /// Print the path of the file
+    Path,
 }
 
 /// Options of `db`.

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 use tap_filter::{Field, Found as Value, Root, Subject};
 use tap_frame::{Direction, Stream};
 use tap_jsonrpc::Node;
 use tap_session::{At, RowKind, Severity, Status};
-use tap_store::{Hit, Listed, Session, Store};
+use tap_store::{Hit, Listed, Session, SessionId, Store};
 
 /// Rules that messages broke, with how bad that is.
 pub(crate) type Findings = BTreeMap<At, Vec<(&'static str, Severity)>>;
@@ -21,10 +22,40 @@ pub(crate) struct Message<'a> {
     listed: &'a Listed,
     findings: Option<&'a Findings>,
     now_unix_ns: u64,
+    /// Frames near it that are read together.
+    near: Option<&'a Near<'a>>,
     /// Where it was found, and whether it is the answer there: its bytes need no look for their place.
     hit: Option<(&'a Hit, bool)>,
     this: OnceCell<Bytes>,
     other: OnceCell<Bytes>,
+}
+
+/// Frames that lie behind each other. All are read when one is asked for, which costs little more than that one.
+pub(crate) struct Near<'a> {
+    store: &'a Store,
+    session: SessionId,
+    /// The numbers of the first and the last.
+    range: RangeInclusive<u64>,
+    frames: OnceCell<Vec<(u64, Bytes)>>,
+}
+
+impl<'a> Near<'a> {
+    pub(crate) fn new(store: &'a Store, session: SessionId, range: RangeInclusive<u64>) -> Self {
+        Self { store, session, range, frames: OnceCell::new() }
+    }
+
+    /// The bytes of one of them; `None` of others, and where it cannot be read.
+    pub(crate) fn frame(&self, seq: u64) -> Option<Bytes> {
+        if !self.range.contains(&seq) {
+            return None;
+        }
+        let frames = self.frames.get_or_init(|| {
+            let frames = self.store.frames(self.session, *self.range.start()).map_while(Result::ok);
+            frames.take_while(|frame| frame.seq <= *self.range.end()).map(|frame| (frame.seq, frame.bytes)).collect()
+        });
+        let index = frames.binary_search_by_key(&seq, |(seq, _)| *seq).ok()?;
+        frames.get(index).map(|(_, bytes)| bytes.clone())
+    }
 }
 
 impl<'a> Message<'a> {
@@ -35,8 +66,13 @@ impl<'a> Message<'a> {
         findings: Option<&'a Findings>,
         now_unix_ns: u64,
     ) -> Self {
-        let (hit, this, other) = (None, OnceCell::new(), OnceCell::new());
-        Self { store, session, listed, findings, now_unix_ns, hit, this, other }
+        let (near, hit, this, other) = (None, None, OnceCell::new(), OnceCell::new());
+        Self { store, session, listed, findings, now_unix_ns, near, hit, this, other }
+    }
+
+    /// The same, among others that are asked about one after the other.
+    pub(crate) fn near(self, near: &'a Near<'a>) -> Self {
+        Self { near: Some(near), ..self }
     }
 
     /// The request or other message of a row that was found.
@@ -70,7 +106,10 @@ impl<'a> Message<'a> {
         });
         let bytes = match at_hand {
             Some((hit, answer)) => self.store.bytes_of(id, hit, answer).ok(),
-            None => self.store.frame(id, at.seq).ok().flatten().map(|frame| frame.bytes),
+            None => {
+                let near = self.near.and_then(|near| near.frame(at.seq));
+                near.or_else(|| Some(self.store.frame(id, at.seq).ok().flatten()?.bytes))
+            }
         };
         let bytes = bytes.unwrap_or_default();
         match at.index_in_batch() {
@@ -82,7 +121,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    fn this(&self) -> &[u8] {
+    /// Its bytes.
+    pub(crate) fn this(&self) -> &[u8] {
         self.this.get_or_init(|| self.fetch(self.listed.row.at))
     }
 

@@ -1,8 +1,9 @@
 //! What a key or a name does in a session that is open.
 
+use crate::detail::Copied;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
-use crate::model::{Inspector, Overlay, Pane, Point, View};
+use crate::model::{Form, Inspector, Overlay, Pane, Point, View};
 use crate::prompt::Prompt;
 
 use super::navigate::Sought;
@@ -36,6 +37,11 @@ impl Inspector {
                     self.jump(at, effects);
                 }
             }
+            Action::Open if view == View::Timeline && open.detail.as_ref().is_some_and(|it| it.goes_to().is_some()) => {
+                if let Some(target) = open.detail.as_ref().and_then(|detail| detail.goes_to()) {
+                    self.go_to_target(target, effects);
+                }
+            }
             Action::Open | Action::Right | Action::Left if view == View::Timeline => {
                 if let Some(detail) = &mut open.detail {
                     let stays = detail.fold(action);
@@ -62,6 +68,7 @@ impl Inspector {
                     open.rows.want(at);
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
+                self.calls = calls;
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
             }
             Action::FollowCall => {
@@ -90,6 +97,11 @@ impl Inspector {
                 match pair {
                     Some(_) if open.calls => {
                         // In a list of calls both halves are one row.
+                        if open.pane == Pane::Detail
+                            && let Some(detail) = &mut open.detail
+                        {
+                            detail.other_half();
+                        }
                         open.pane = Pane::Detail;
                     }
                     Some(at) => self.jump(at, effects),
@@ -99,13 +111,7 @@ impl Inspector {
             Action::JumpBack => self.jump_back(effects),
             Action::JumpForward => self.jump_forward(effects),
             Action::JumpTo => self.overlay = Some(Overlay::Jump(Prompt::default())),
-            Action::Mark => {
-                if let Some(at) = open.at()
-                    && !open.marks.remove(&at)
-                {
-                    open.marks.insert(at);
-                }
-            }
+            Action::Mark | Action::Bookmark | Action::Note => self.act_on_mark(action, effects),
             Action::NextMark => self.seek_mark(true, effects),
             Action::PreviousMark => self.seek_mark(false, effects),
             Action::Form => {
@@ -113,6 +119,19 @@ impl Inspector {
                     detail.next_form();
                 }
             }
+            Action::Schema | Action::Call | Action::Explain => {
+                open.pane = Pane::Detail;
+                if let Some(detail) = &mut open.detail {
+                    detail.show(match action {
+                        Action::Schema => Form::Schema,
+                        Action::Call => Form::Call,
+                        _ => Form::Explain,
+                    });
+                }
+                self.view = View::Timeline;
+            }
+            Action::Find => self.overlay = Some(Overlay::Find(Prompt::default())),
+            Action::NextFound | Action::PreviousFound => self.find_on(action == Action::NextFound, effects),
             Action::OpenStrings => {
                 open.opens_strings = !open.opens_strings;
                 let opens_strings = open.opens_strings;
@@ -128,11 +147,14 @@ impl Inspector {
                     effects.push(Effect::Copy(reference));
                 }
             }
-            Action::CopyMessage | Action::CopyAsCall | Action::WriteFile | Action::Pager | Action::Editor => {
+            Action::CopyMenu => self.overlay = Some(Overlay::Copy(0)),
+            Action::CopyMessage => self.copy(Copied::Message, effects),
+            Action::CopyAsCall | Action::WriteFile | Action::WriteValue | Action::Pager | Action::Editor => {
                 let effect = open.detail.as_ref().and_then(|detail| detail.out(action, &open.session.reference));
                 match effect {
                     Some(effect) => effects.push(effect),
                     None if action == Action::CopyAsCall => self.say("this is no call of a tool", false),
+                    None if action == Action::WriteValue => self.say("no value is under the cursor", false),
                     None => self.say("no message is open", false),
                 }
             }

@@ -1,13 +1,15 @@
 //! What happens in a session that is open.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use tap_session::{At, Severity};
 
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, View};
+use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
 use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
@@ -22,7 +24,7 @@ const LOOK_BACK: u64 = 1_000;
 
 impl Inspector {
     pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(line) = self.sessions.shown().get(self.sessions.cursor).map(|line| (*line).clone()) {
+        if let Some(line) = self.sessions.chosen().cloned() {
             self.open_session_line(line, effects);
         }
     }
@@ -34,27 +36,33 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
+            let asked = old.detail_asked.and_then(|asked| asked.ticket);
             let questions = [
                 old.findings.ticket,
                 Some(old.watch),
                 old.again,
+                old.moment,
                 old.overseen.ticket,
                 old.unfolding.and_then(|asked| asked.ticket),
                 old.rows.pending_ticket(),
                 old.stats.pending(),
                 old.tools.pending(),
+                asked,
             ];
             effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
+            effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
         let key = session.key;
         let watch = self.ticket();
+        let marking = self.ticket();
         effects.push(Effect::Ask(watch, Query::Watch(key)));
+        effects.push(Effect::Ask(marking, Query::Marks(key)));
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
-            calls: true,
+            calls: self.calls,
             rows: Rows::new(live),
             filter: None,
             last_seq: 0,
@@ -63,6 +71,7 @@ impl Inspector {
             zoomed: false,
             detail: None,
             detail_asked: None,
+            postponed: Postponed::default(),
             opens_strings: true,
             state: Stated::default(),
             point: None,
@@ -74,7 +83,8 @@ impl Inspector {
             tools: Tools::default(),
             jumps: Vec::new(),
             jumps_back: 0,
-            marks: BTreeSet::new(),
+            marks: BTreeMap::new(),
+            marking: Some(marking),
             seeking: None,
             unfolding: None,
             again: None,
@@ -109,8 +119,12 @@ impl Inspector {
         let key = open.session.key;
         let wide = self.size.0 >= crate::view::TWO_PANES;
         let shown = open.detail.as_ref().filter(|detail| !detail.stale).map(|detail| detail.parts.this.row.at());
+        if open.postponed.of != Some(at) {
+            open.postponed = Postponed::default();
+        }
         let reads = open.pane == Pane::Detail && matches!(self.view, View::Timeline | View::Sequence);
-        let wants_detail = (reads || self.view == View::Timeline && wide) && shown != Some(at);
+        let is_looked_at = reads || self.view == View::Timeline && wide;
+        let wants_detail = (is_looked_at || open.postponed.of.is_some()) && shown != Some(at);
         if wants_detail && open.detail_asked.is_none_or(|asked| asked.of != at) {
             let ticket = self.ticket();
             if let Some(open) = &mut self.open {
@@ -139,11 +153,13 @@ impl Inspector {
         open.stats.failed(ticket);
         open.tools.failed(ticket);
         open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.marking = open.marking.filter(|marking| *marking != ticket);
         open.moment = open.moment.filter(|moment| *moment != ticket);
         open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
         if let Some(asked) = open.detail_asked.as_mut().filter(|asked| asked.ticket == Some(ticket)) {
             asked.ticket = None;
+            open.postponed = Postponed::default();
         }
     }
 
@@ -188,9 +204,22 @@ impl Inspector {
             Answer::Message(parts) if open.detail_asked.is_some_and(|asked| asked.ticket == Some(ticket)) => {
                 open.detail_asked = None;
                 let opens_strings = open.opens_strings;
-                open.detail = Some(Detail::new(*parts, open.detail.take(), opens_strings));
+                let before = open.detail.take();
+                // What is known of the same message stays wanted; of another one it does not.
+                effects.extend(before.iter().flat_map(Detail::tickets).map(Effect::Cancel));
+                open.detail = Some(Detail::new(*parts, before, opens_strings));
+                self.mark_detail();
+                self.show_hit();
+                self.do_postponed(effects);
             }
             Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::Marks(marks, what) if open.marking == Some(ticket) => {
+                open.marking = None;
+                open.marks = marks.into_iter().map(|mark| (mark.at, mark)).collect();
+                if !what.is_empty() {
+                    self.say(what, false);
+                }
+            }
             Answer::At(at) if open.moment == Some(ticket) => {
                 open.moment = None;
                 match at {
@@ -202,8 +231,23 @@ impl Inspector {
                 open.findings.n += found.len() as u64;
                 open.findings.seq = seq;
                 open.findings.complete = complete;
+                let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
+                let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
+                let marks = found.iter().any(|finding| is_shown(finding.at));
                 for finding in found {
+                    let counted = match finding.severity {
+                        Severity::Error => &mut open.findings.n_by_severity[0],
+                        Severity::Warning => &mut open.findings.n_by_severity[1],
+                        Severity::Note => &mut open.findings.n_by_severity[2],
+                    };
+                    *counted += 1;
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if complete {
+                    self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
+                }
+                if marks {
+                    self.mark_detail();
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
@@ -217,6 +261,13 @@ impl Inspector {
                         open.rows.asked(ticket, part);
                         effects.push(Effect::Ask(ticket, Query::Rows(rows_query(open, part))));
                     }
+                }
+                if (grew || ended)
+                    && let Some(detail) = self.open.as_mut().and_then(|open| open.detail.as_mut())
+                    && !detail.parts.this.row.settled
+                {
+                    // More may belong to its call.
+                    detail.abouts.iter_mut().for_each(|slot| slot.asked = slot.ticket.is_some());
                 }
                 if grew || ended {
                     self.unfold_again(effects);
@@ -232,12 +283,17 @@ impl Inspector {
             Answer::Sessions(..)
             | Answer::Again(_)
             | Answer::Message(_)
+            | Answer::About(_)
             | Answer::At(_)
             | Answer::Findings(..)
             | Answer::Grown(..)
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
+            | Answer::Summary(_)
+            | Answer::Marks(..)
+            | Answer::Judged(..)
+            | Answer::Changed(_)
             | Answer::Hits(_) => {}
         }
     }

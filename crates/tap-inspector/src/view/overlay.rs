@@ -9,11 +9,12 @@ use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::Key;
-use crate::keymap::{KEYMAP, action};
+use crate::keymap::KEYMAP;
 use crate::model::{Inspector, Overlay, View};
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::text::{cell, fitted, span};
+use crate::update::MarkPart;
 
 /// How many candidates of a completion are offered at once.
 const CANDIDATES: usize = 8;
@@ -24,9 +25,51 @@ impl Inspector {
             None => {}
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
+            Some(Overlay::Copy(chosen)) => {
+                let items = self.copies();
+                let lines: Vec<Line<'static>> = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, (key, _, about))| {
+                        let style = if index == *chosen { self.theme.cursor } else { Style::new() };
+                        let line =
+                            Line::from(vec![cell(&key.to_string(), 3, self.theme.bold), span(about, Style::new())]);
+                        fitted(line, usize::from(area.width).saturating_sub(2), style)
+                    })
+                    .collect();
+                let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
+                let place = Rect { y: area.y + area.height - height, height, ..area };
+                // Where there is little room, the chosen one is seen.
+                let room = usize::from(height).saturating_sub(2).max(1);
+                let lines: Vec<_> = lines.into_iter().skip((chosen + 1).saturating_sub(room)).collect();
+                frame.render_widget(Clear, place);
+                let block = Block::bordered().title(" copy ").border_style(self.theme.frame);
+                frame.render_widget(Paragraph::new(lines).block(block), place);
+            }
+            Some(Overlay::Find(prompt)) => {
+                let about =
+                    Line::from(span("text in this message, in any case; n N go on, esc forgets", self.theme.dim));
+                self.draw_prompt(frame, area, "/", prompt, &[about]);
+            }
             Some(Overlay::Jump(prompt)) => {
                 let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
+            }
+            Some(Overlay::Mark(prompt, at, MarkPart::Name)) => {
+                let about = format!("a name for message {}: letters, digits, - _ . ; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(&about, self.theme.dim))]);
+            }
+            Some(Overlay::Mark(prompt, at, MarkPart::Note)) => {
+                let about = format!("a note on message {}; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, ";", prompt, &[Line::from(span(&about, self.theme.dim))]);
+            }
+            Some(Overlay::Label(prompt, _)) => {
+                let about = "letters, digits, - _ . ; nothing takes it away; `mcp-tap log @NAME` finds it";
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(about, self.theme.dim))]);
+            }
+            Some(Overlay::Confirm(text, _)) => {
+                let about = Line::from(span("y does it, any other key does not", self.theme.dim));
+                self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
             }
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
@@ -57,8 +100,8 @@ impl Inspector {
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
                 // A key that means something else here is told there.
-                let acts = |key: &&str| Key::named(key).and_then(|key| action(key, scopes)) == Some(binding.action);
-                let keys: Vec<&str> = binding.keys.iter().copied().filter(|key| acts(key)).collect();
+                let acts = |key: &str| Key::named(key).and_then(|key| self.keys.action(key, scopes)) == Some(binding.action);
+                let keys: Vec<&str> = self.keys.of(binding).iter().map(|key| &**key).filter(|key| acts(key)).collect();
                 if keys.is_empty() {
                     continue;
                 }

@@ -13,7 +13,7 @@ mod resources;
 mod sampling;
 mod secret;
 pub(super) mod tools;
-mod verdict;
+pub(crate) mod verdict;
 
 use tap_jsonrpc::Node;
 use tap_protocol::{ContentPlace, Side, meta};

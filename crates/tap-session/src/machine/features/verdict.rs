@@ -25,6 +25,25 @@ pub(super) fn violation(schema: &Schema, text: &[u8], value: &[u8], revisions: R
     }
 }
 
+/// Whether a value fits the text of a schema, judged as the rules judge it: where the revision does not say in which dialect
+/// a schema is that names none, it is enough that it fits in one of the two that are used.
+///
+/// # Errors
+///
+/// The text is no schema, or past a bound of `tap-schema`.
+pub fn fits_schema(text: &[u8], value: &[u8], revisions: Revisions) -> Result<Checked, SchemaError> {
+    let checked = Schema::compile(text)?.check(value);
+    let is_wrong = |checked: &Checked| matches!(checked, Checked::Invalid(_));
+    if is_wrong(&checked)
+        && !revisions.is_subset_of(DIALECT_IS_SAID)
+        && let Some(Ok(older)) = as_draft_07(text).map(|older| Schema::compile(&older))
+    {
+        let older = older.check(value);
+        return Ok(if is_wrong(&older) { checked } else { older });
+    }
+    Ok(checked)
+}
+
 /// What makes a text no schema. `None` when it is one, or when that was not found out.
 pub(super) fn not_a_schema(
     compiled: &Result<impl Sized, SchemaError>,

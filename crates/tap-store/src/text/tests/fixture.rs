@@ -50,13 +50,17 @@ proptest! {
         let (again, session) = imported(&text).unwrap();
         again.catch_up(session.session, |_| {}).unwrap();
         let second = fixture_of(&again);
-        if is_damaged {
-            // Of exchanges that are torn, who talked and when may be told otherwise.
-            let records = |text: &str| without_times(text).split_once("\n{").map(|(_, records)| records.to_owned());
-            prop_assert_eq!(records(&second), records(&text));
-        } else {
-            prop_assert_eq!(second, text);
-        }
+        // Requests are complete with their bodies, and not a little later: of exchanges that cross, who talked may be told
+        // otherwise. Of those that are torn, when as well, and a body without a head may come at another place.
+        let records = |text: &str| -> Vec<String> {
+            let mut lines: Vec<String> = text.split("\n{").skip(1).map(str::to_owned).collect();
+            if is_damaged {
+                lines.pop();
+                lines.sort();
+            }
+            lines
+        };
+        prop_assert_eq!(records(&second), records(&text));
     }
 }
 

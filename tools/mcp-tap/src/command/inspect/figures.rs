@@ -2,6 +2,7 @@
 
 mod differences;
 mod overview;
+mod search;
 mod stats;
 mod tools;
 
@@ -50,7 +51,8 @@ impl<'a> Figures<'a> {
             }
             Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
             Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
-            Query::Compare(..) | Query::Search(_) => Ok(()),
+            Query::Search(filter) => search::search(self.opened, answers, ticket, &filter),
+            Query::Compare(..) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -1,8 +1,8 @@
 //! One row, and one message whole, as they are shown.
 
 use tap_exchange::{Exchange, Head};
-use tap_frame::HttpEnd;
-use tap_inspector::{Digested, MessageParts, Row, SessionKey, Tone, Whole};
+use tap_frame::{HttpEnd, HttpPart};
+use tap_inspector::{Digested, HttpRequest, MessageParts, Row, SessionKey, Tone, Whole};
 use tap_jsonrpc::Node;
 use tap_session::{At, RowKind, Status};
 use tap_store::{Listed, Session, SessionId, Store, StoreError};
@@ -21,6 +21,9 @@ const DIGEST_TEXT_BYTES: usize = 200;
 
 /// How much of a message is shown, bytes.
 const SHOWN_BYTES: u64 = 8 * 1024 * 1024;
+
+/// How long the body of a request may be to stand in a command line, bytes: a word of one may have 128 KiB.
+const CURL_BYTES: u64 = 96 * 1024;
 
 /// A row of a list, as it is told.
 pub(super) fn row(opened: &Opened, session: &Session, listed: &Listed) -> Result<Row, StoreError> {
@@ -85,7 +88,7 @@ fn digest(store: &Store, id: SessionId, listed: &Listed) -> Result<Digested, Sto
 }
 
 /// What an answer says in words: the message of an error, the first text of a tool, or its beginning.
-fn said(start: &[u8]) -> String {
+pub(super) fn said(start: &[u8]) -> String {
     let node = Node::new(start);
     let message = node.at(&["error", "message"]).and_then(Node::text);
     let text = || node.at(&["result", "content"])?.elements().find_map(|item| item.get("text")?.text());
@@ -99,7 +102,7 @@ fn said(start: &[u8]) -> String {
 }
 
 /// The beginning of a text, on one line.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     let cut = &text[..text.floor_char_boundary(DIGEST_TEXT_BYTES)];
     cut.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -137,7 +140,55 @@ pub(super) fn message(lists: &mut Lists<'_>, key: SessionKey, at: At) -> Result<
         Some(number) => store.exchange(id, number)?.map(|exchange| about_exchange(&exchange)).unwrap_or_default(),
         None => Vec::new(),
     };
-    Ok(Some(MessageParts { this, other, exchange }))
+    let request = match this.row.exchange {
+        Some(number) => request_of(store, &session, number)?,
+        None => None,
+    };
+    Ok(Some(MessageParts { this, other, exchange, request }))
+}
+
+/// The request of an exchange, to be sent again.
+fn request_of(store: &Store, session: &Session, number: u64) -> Result<Option<HttpRequest>, StoreError> {
+    let Some(exchange) = store.exchange(session.id, number)? else {
+        return Ok(None);
+    };
+    // Where it was sent to: to the server, where its address is known, else to where the client thought it is.
+    let server = session.start.command.first().and_then(|address| address.parse::<http::Uri>().ok());
+    let origin = server.filter(|uri| uri.authority().is_some()).and_then(|uri| {
+        let authority = uri.authority()?.as_str().to_owned();
+        Some(format!("{}://{authority}", uri.scheme_str().unwrap_or("http")))
+    });
+    let host = || format!("http://{}", exchange.request.field("host").unwrap_or("localhost"));
+    let url = format!("{}{}", origin.unwrap_or_else(host), exchange.target);
+    // What curl sets by itself, and what is of one connection alone.
+    let is_own = |name: &str| {
+        [
+            "host",
+            "content-length",
+            "connection",
+            "transfer-encoding",
+            "keep-alive",
+            "te",
+            "trailer",
+            "upgrade",
+            "expect",
+        ]
+        .iter()
+        .any(|own| name.eq_ignore_ascii_case(own))
+    };
+    let fields = exchange.request.fields().filter(|(name, _)| !is_own(name)).map(|(name, value)| {
+        let value = String::from_utf8_lossy(value).into_owned();
+        let is_kept = value != "redacted" && !value.starts_with("redacted-");
+        (name.to_owned(), is_kept.then_some(value))
+    });
+    let fields = fields.collect();
+    let body = match exchange.request_bytes {
+        0..=CURL_BYTES if exchange.lost_bytes == 0 => {
+            Some(store.raw(session.id, number, HttpPart::RequestBody)?.to_vec())
+        }
+        _ => None,
+    };
+    Ok(Some(HttpRequest { verb: exchange.verb, url, fields, body }))
 }
 
 /// An exchange in lines: a name and a text each.

@@ -2,7 +2,11 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod detail;
+mod marks;
 mod pages;
+mod search;
+mod sessions;
 mod travel;
 
 use std::path::PathBuf;
@@ -14,6 +18,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tap_inspector::{Answer, Effect, Input, Inspector, Key, Mouse, MouseKind, Query, SessionKey, Theme};
 
+use super::about::Around;
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
 use super::figures::Figures;
@@ -36,6 +41,7 @@ fn opened(recording: &str) -> Opened {
 struct Bench<'a> {
     inspector: Inspector,
     lists: Lists<'a>,
+    about: Around<'a>,
     depth: Depth<'a>,
     figures: Figures<'a>,
     inputs: &'a Receiver<Input>,
@@ -49,10 +55,14 @@ impl Bench<'_> {
         for effect in effects {
             match effect {
                 Effect::Ask(ticket, query) => match query {
-                    Query::State(..) | Query::Findings(_) | Query::Links(..) => {
+                    Query::State(..) | Query::Findings(_) | Query::Links(..) | Query::Judge(_) => {
                         self.depth.answer(ticket, query);
                         while self.depth.is_busy() {
-                            self.depth.step();
+                            if self.depth.is_judging_only() {
+                                self.depth.judge();
+                            } else {
+                                self.depth.step();
+                            }
                         }
                     }
                     Query::Overview(_)
@@ -62,14 +72,17 @@ impl Bench<'_> {
                     | Query::Search(_) => {
                         self.figures.answer(ticket, query);
                     }
+                    Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
                 },
                 Effect::Cancel(_) => {}
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
+                Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
+                Effect::Demo => self.done.push("demo".into()),
                 Effect::Quit => self.done.push("quit".into()),
             }
         }
@@ -122,6 +135,7 @@ fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
         lists: Lists::new(opened, &answers),
+        about: Around::new(opened, &answers),
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
         inputs: &inputs,
@@ -436,7 +450,7 @@ fn keys_do_what_the_table_of_keys_says() {
         ("6 enter Y", "copy demo:6"),
         ("4 j q Y", "copy demo:1"),
         ("1 enter Y", "copy demo:1"),
-        ("enter y", "copy"),
+        ("enter y y", "copy"),
     ] {
         let was = look("demo.jsonl", SMALL, true, |bench| {
             bench.press(keys);
