@@ -7,9 +7,9 @@ use bytes::Bytes;
 use tap_compare::{Markers, MatchKey, Options as CompareOptions, Rules, Side, Walks, compare};
 use tap_jsonrpc::{Node, RawId};
 
-use crate::message::{Nature, Role, Unit};
+use crate::message::{Nature, Opening, Role, Unit};
 use crate::recording::Recording;
-use crate::script::{Opening, Script};
+use crate::script::Script;
 
 /// Bodies of a recording that are kept in memory, bytes. What is more is read again when it is needed.
 const KEPT_LIMIT_BYTES: usize = 64 * 1024 * 1024;

@@ -27,11 +27,11 @@ mod server;
 mod verdict;
 
 pub use client::{Client, ClientNote, ClientOptions, ClientOutput, Correlated, NoAnswer, NotSent};
-pub use message::{Message, Nature, Role, Unit};
+pub use message::{Interaction, Message, Nature, Opening, Role, Unit};
 pub use miss::{Closest, Miss, NO_RECORDED_ANSWER, Reason};
 pub use options::{MissingCapability, Options, Order, Repeat, Unanswered, Unmatched};
 pub use recording::{InMemory, Recording};
 pub use report::{Note, NoteKind, Report, Unused};
-pub use script::{Interaction, Opening, Script, read_scripts};
+pub use script::{Script, read_scripts};
 pub use server::{Output, Player, Source};
 pub use verdict::{Check, ListCheck, Outcome, QuestionCheck, QuestionOutcome, TellingCheck, Verdict};

@@ -1,4 +1,4 @@
-//! Messages of a recorded conversation, and what they are read from.
+//! Messages of a recorded conversation, what they are read from, and what they come together to.
 
 use std::sync::Arc;
 
@@ -111,4 +111,36 @@ impl Message {
     pub fn is_of_client(&self) -> bool {
         self.direction == Direction::ToServer
     }
+}
+
+/// A request of the client's and everything that the server did because of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction {
+    /// The request, a message.
+    pub request: usize,
+    /// What the server said, the answer included, in recorded order.
+    pub steps: Vec<usize>,
+    /// The answer, which is one of the steps.
+    pub answer: Option<usize>,
+    /// The client's message that cancelled it.
+    pub cancelled_by: Option<usize>,
+    /// The token that progress of it carries.
+    pub progress_token: Option<RawId>,
+    /// The task that it asks about.
+    pub task: Option<RawId>,
+    /// Whether the request says itself which revision of the modern era it speaks.
+    pub is_modern: bool,
+}
+
+/// How a conversation begins, by the first request of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Opening {
+    /// With the handshake of the legacy era.
+    Initialize,
+    /// With `server/discover`: a client of the modern era, or one that looks which era it is.
+    Discover,
+    /// With another request of the modern era.
+    Modern,
+    /// With something else: the recording has no beginning.
+    Other,
 }

@@ -1,6 +1,8 @@
 //! What is written otherwise than it was recorded: ids and tokens, which are the live client's, placeholders, and what two
 //! eras write differently. Everything else stays as it was, byte for byte.
 
+use std::collections::BTreeSet;
+
 use tap_jsonrpc::{Node, splice};
 use tap_protocol::{Era, Revision, meta, method};
 
@@ -89,6 +91,28 @@ pub(crate) fn translated(answer: &[u8], request_method: &str, translation: Trans
     }
     let result = [&b"{"[..], &members.join(&b","[..]), b"}"].concat();
     Some(splice(answer, &[(&["result"], &result)]))
+}
+
+/// An answer to `server/discover` where none was recorded, which every server of the modern era has: what is known of the
+/// server is the revision, what it was asked for, and perhaps its name. `information` is a result's `serverInfo`.
+pub(crate) fn discovered(id: &[u8], revision: &str, methods: &BTreeSet<String>, information: Option<&[u8]>) -> Vec<u8> {
+    let offered =
+        [("completions", "completion/"), ("prompts", "prompts/"), ("resources", "resources/"), ("tools", "tools/")];
+    let offered = offered.iter().filter(|(_, start)| methods.iter().any(|method| method.starts_with(start)));
+    let capabilities: Vec<String> = offered.map(|(name, _)| format!("\"{name}\":{{}}")).collect();
+    let capabilities = capabilities.join(",");
+    let revision = serde_json::Value::from(revision);
+    let result = format!(
+        r#","result":{{"resultType":"complete","supportedVersions":[{revision}],"capabilities":{{{capabilities}}},"ttlMs":0,"cacheScope":"private""#
+    );
+    let mut answer = [br#"{"jsonrpc":"2.0","id":"#, id, result.as_bytes()].concat();
+    if let Some(information) = information {
+        answer.extend_from_slice(format!(r#","_meta":{{"{}":"#, meta::SERVER_INFO).as_bytes());
+        answer.extend_from_slice(information);
+        answer.push(b'}');
+    }
+    answer.extend_from_slice(b"}}");
+    answer
 }
 
 /// The answer to `initialize` that says what an answer to `server/discover` says. `None` where that holds no capabilities.

@@ -12,7 +12,7 @@ use tap_jsonrpc::{
 };
 use tap_protocol::{Era, Revision, meta};
 
-use crate::message::{Message, Nature, Role, Unit};
+use crate::message::{Interaction, Message, Nature, Opening, Role, Unit};
 
 const TOKEN_OF_REQUEST: usize = 0;
 const TOKEN: usize = 1;
@@ -33,38 +33,6 @@ const WATCH: &[Path] = &[
     Path(&["params", "_meta", meta::PROTOCOL_VERSION]),
     Path(&["result", "protocolVersion"]),
 ];
-
-/// A request of the client's and everything that the server did because of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interaction {
-    /// The request, a message.
-    pub request: usize,
-    /// What the server said, the answer included, in recorded order.
-    pub steps: Vec<usize>,
-    /// The answer, which is one of the steps.
-    pub answer: Option<usize>,
-    /// The client's message that cancelled it.
-    pub cancelled_by: Option<usize>,
-    /// The token that progress of it carries.
-    pub progress_token: Option<RawId>,
-    /// The task that it asks about.
-    pub task: Option<RawId>,
-    /// Whether the request says itself which revision of the modern era it speaks.
-    pub is_modern: bool,
-}
-
-/// How a conversation begins, by the first request of its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Opening {
-    /// With the handshake of the legacy era.
-    Initialize,
-    /// With `server/discover`: a client of the modern era, or one that looks which era it is.
-    Discover,
-    /// With another request of the modern era.
-    Modern,
-    /// With something else: the recording has no beginning.
-    Other,
-}
 
 /// A recorded conversation: what was said in order, what was asked, and what the server did because of it.
 ///
@@ -315,17 +283,40 @@ impl Script {
         if said.method == "subscriptions/listen" {
             self.subscriptions.push(interaction);
         }
-        self.open.push((interaction, unit.exchange));
+        let early = self.early_answer(index, said.id);
+        if early.is_none() {
+            self.open.push((interaction, unit.exchange));
+        }
         self.interactions.push(Interaction {
             request: index,
-            steps: Vec::new(),
-            answer: None,
+            steps: early.into_iter().collect(),
+            answer: early,
             cancelled_by: None,
             progress_token,
             task: said.token(TASK),
             is_modern,
         });
         index
+    }
+
+    /// The answer to a request that seems to have come just before it. Who records two streams from outside can take one
+    /// for earlier that was later.
+    fn early_answer(&mut self, request: usize, id: Option<&RawId>) -> Option<usize> {
+        let before = self.messages.get(request)?.after;
+        let since = before.map_or(0, |before| before + 1);
+        let is_it = |message: &Message| {
+            message.nature.is_answer()
+                && message.role == Role::Free
+                && message.id.is_some()
+                && message.id.as_ref() == id
+        };
+        let early = (since..request).rev().find(|index| self.messages.get(*index).is_some_and(is_it))?;
+        let Role::Request(interaction) = self.messages.get(request)?.role else {
+            return None;
+        };
+        self.messages.get_mut(early)?.role = Role::Answer(interaction);
+        self.free.retain(|free| *free != early);
+        Some(early)
     }
 
     fn notice(&mut self, unit: &Unit, member: u32, bytes: &[u8], said: &Said<'_>) -> usize {

@@ -1,3 +1,5 @@
+//! What belongs to which call, as tables.
+
 use std::fmt::Write;
 
 use super::*;
@@ -73,6 +75,16 @@ fn what_the_server_says_belongs_to_what_it_was_asked() {
                <- {"id":null,"error":{}}
                <- {"id":3,"result":{}}"#,
             "? a1 ? a3 ? a5 f",
+        ),
+        // An answer that was written down a moment too early; not one that has nothing to do with it.
+        (
+            r#"<- {"id":1,"result":{}}
+               -> {"id":1,"method":"a"}
+               <- {"id":1,"result":{}}
+               <- {"id":2,"result":{}}
+               -> {"method":"n"}
+               -> {"id":2,"method":"a"}"#,
+            "a2 ? f f . ?",
         ),
         // Progress by its token, though others are open, and after the answer.
         (

@@ -8,9 +8,9 @@ use tap_jsonrpc::Node;
 
 use super::{Live, Output, Place, Player};
 use crate::act::Key;
+use crate::message::Opening;
 use crate::miss::{Closest, Miss, Reason, cut};
 use crate::options::{Order, Repeat, Unmatched};
-use crate::script::Opening;
 
 /// Recorded requests that are looked at for what is near.
 const N_LOOKED_AT: usize = 10_000;

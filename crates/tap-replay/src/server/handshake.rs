@@ -1,5 +1,7 @@
 //! How a client and a recording begin with each other: revisions, eras, what the client can do.
 
+use std::collections::BTreeSet;
+
 use tap_jsonrpc::Node;
 use tap_protocol::{Era, INVALID_PARAMS, METHOD_NOT_FOUND, Revision, Side, meta, method};
 
@@ -7,7 +9,10 @@ use super::find::Found;
 use super::{Live, Output, Place, Player, error};
 use crate::miss::Reason;
 use crate::report::NoteKind;
-use crate::rewrite::{Translation, initialize_of};
+use crate::rewrite::{Translation, discovered, initialize_of};
+
+/// Answers that are looked through for the server's name.
+const LOOKED_AT: usize = 1_000;
 
 impl Player {
     /// A request of the client's.
@@ -84,24 +89,49 @@ impl Player {
             (None, Some(interaction)) => {
                 let answer = script.interactions()[interaction].answer.unwrap_or_default();
                 let discovered = layer.body(place.act, answer);
-                match initialize_of(&discovered, live.id.as_bytes(), &offered) {
-                    Some(bytes) => {
-                        let text = "the recording is of the modern era: its answers are translated for this client";
-                        self.note(NoteKind::OtherRevision, text.into(), outputs);
-                        let act = &mut self.layer(place).acts[place.act];
-                        act.uses(interaction);
-                        self.send_answer(live.batch, bytes, 0, outputs);
-                    }
-                    None => self.miss(live, Reason::OtherRevision, None, outputs),
-                }
+                layer.acts[place.act].uses(interaction);
+                self.initialize_of(&discovered, live, &offered, outputs);
             }
             (None, None) if script.era() == Some(Era::Modern) => {
-                let detail = "the recording is of the modern era and has no `server/discover` to make a handshake from";
-                self.miss(live, Reason::OtherRevision, Some(detail.into()), outputs);
+                let discovered = self.discovered(place, &live);
+                self.initialize_of(&discovered, live, &offered, outputs);
             }
             // Perhaps it was refused.
             (None, None) => self.match_and_play(live, outputs),
         }
+    }
+
+    /// Answers a handshake of the legacy era with what is known of a server of the modern one.
+    fn initialize_of(&mut self, discovered: &[u8], live: Live, offered: &str, outputs: &mut Vec<Output>) {
+        match initialize_of(discovered, live.id.as_bytes(), offered) {
+            Some(bytes) => {
+                let text = "the recording is of the modern era: its answers are translated for this client";
+                self.note(NoteKind::OtherRevision, text.into(), outputs);
+                self.send_answer(live.batch, bytes, 0, outputs);
+            }
+            None => self.miss(live, Reason::OtherRevision, None, outputs),
+        }
+    }
+
+    /// What a server would say of itself that was recorded without saying it.
+    fn discovered(&mut self, place: Place, live: &Live) -> Vec<u8> {
+        let layer = self.layer(place);
+        layer.read_all();
+        let script = &layer.acts[place.act].script;
+        let revision = script.revision().unwrap_or(Revision::LATEST.as_str()).to_owned();
+        let requests = script.interactions().iter().filter_map(|this| script.messages().get(this.request));
+        let methods: BTreeSet<String> = requests.map(|request| request.method().to_owned()).collect();
+        let answers: Vec<usize> = script.interactions().iter().filter_map(|this| this.answer).take(LOOKED_AT).collect();
+        let mut information = None;
+        for answer in answers {
+            let body = layer.body(place.act, answer);
+            let found = Node::new(&body).at(&["result", "_meta", meta::SERVER_INFO]);
+            if let Some(found) = found {
+                information = Some(body.slice_ref(found.bytes()));
+                break;
+            }
+        }
+        discovered(live.id.as_bytes(), &revision, &methods, information.as_deref())
     }
 
     fn other_version(&mut self, live: &Live, recorded: &str, offered: &str, outputs: &mut Vec<Output>) {
@@ -130,6 +160,12 @@ impl Player {
             .any(|interaction| layer.acts[place.act].method_of(interaction) == "server/discover");
         if script.era() != Some(Era::Modern) && !has_one {
             let bytes = error(live.id.as_bytes(), METHOD_NOT_FOUND, "Method not found");
+            return self.send_answer(live.batch, bytes, 0, outputs);
+        }
+        if !has_one && self.layers.iter().all(|layer| layer.acts.iter().all(|act| act.script.discover().is_none())) {
+            let bytes = self.discovered(place, &live);
+            let text = "there is no server/discover in the recording: its answer is made of what else is there";
+            self.note(NoteKind::OtherRevision, text.into(), outputs);
             return self.send_answer(live.batch, bytes, 0, outputs);
         }
         self.match_and_play(live, outputs);

@@ -1,3 +1,5 @@
+//! Dialogues: what is recorded, what a client says, and all that it must get.
+
 use tap_compare::Rules;
 
 use super::*;
@@ -6,6 +8,7 @@ use crate::recording::InMemory;
 use crate::script::tests::units;
 
 pub(crate) mod any;
+mod captures;
 mod eras;
 mod matching;
 

@@ -58,6 +58,28 @@ fn a_modern_recording_is_told_to_a_legacy_client_as_far_as_it_can_be() {
 }
 
 #[test]
+fn a_modern_server_says_what_it_can_although_it_was_not_asked_in_the_recording() {
+    let recording = modern(
+        r#"-> {"id":1,"method":"tools/list","params":{META}}
+           <- {"id":1,"result":{"resultType":"complete","tools":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}}"#,
+    );
+    check(
+        &recording,
+        &modern(
+            r#"-> {"id":"d","method":"server/discover","params":{META}}
+               ** made of what else is there
+               <- {"jsonrpc":"2.0","id":"d","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}}"#,
+        ),
+    );
+    check(
+        &recording,
+        r#"-> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}
+           ** modern era
+           <- {"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s"}}}"#,
+    );
+}
+
+#[test]
 fn a_legacy_recording_makes_a_client_of_both_eras_fall_back() {
     let recording = with_opening(
         r#"-> {"id":1,"method":"tools/list"}
