@@ -64,7 +64,10 @@ pub(crate) fn review(global: &Global, review: &Review) -> Result<u8, Failure> {
             Some(choice) => choice,
             None => {
                 show(global, this, review.limit)?;
-                let (choice, is_for_all) = ask(this, index + 1, n_pending)?;
+                let name = shown(&this.file.to_string_lossy(), false);
+                let question =
+                    format!("{name} ({} of {n_pending}): accept, reject, skip; capitals for all", index + 1);
+                let (choice, is_for_all) = ask(&mut std::io::stdin().lock(), &question)?;
                 for_all = is_for_all.then_some(choice);
                 choice
             }
@@ -143,15 +146,14 @@ fn show(global: &Global, pending: &Pending, limit: usize) -> Result<(), Failure>
 }
 
 /// What is to be done, and whether with all that are left. Nobody there any more leaves it.
-fn ask(pending: &Pending, number: usize, n_pending: usize) -> Result<(Choice, bool), Failure> {
-    let name = shown(&pending.file.to_string_lossy(), false);
+fn ask(input: &mut impl BufRead, question: &str) -> Result<(Choice, bool), Failure> {
     loop {
         let mut stderr = std::io::stderr();
         let _ =
             write!(stderr, "{name} ({number} of {n_pending}): accept, reject, skip; capitals for all [a/r/s/A/R/S] ");
         let _ = stderr.flush();
         let mut answer = String::new();
-        if std::io::stdin().lock().read_line(&mut answer)? == 0 {
+        if input.read_line(&mut answer)? == 0 {
             return Ok((Choice::Skip, true));
         }
         match answer.trim() {
@@ -174,5 +176,46 @@ fn carry_out(pending: &Pending, choice: Choice) -> Result<(), Failure> {
         Choice::Reject => std::fs::remove_file(&pending.new)
             .map_err(|error| Failure::new(format!("cannot remove {}: {error}", pending.new.display()))),
         Choice::Skip => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_understood_or_asked_for_again() {
+        for (typed, expected) in [
+            ("a\n", (Choice::Accept, false)),
+            ("what?\n\nr\n", (Choice::Reject, false)),
+            ("s\n", (Choice::Skip, false)),
+            ("A\n", (Choice::Accept, true)),
+            ("R\n", (Choice::Reject, true)),
+            ("q\n", (Choice::Skip, true)),
+            ("", (Choice::Skip, true)),
+        ] {
+            assert_eq!(ask(&mut typed.as_bytes(), "x").unwrap(), expected, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn what_waits_is_found_beside_its_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for inner in ["deep/er", ".hidden", "node_modules"] {
+            std::fs::create_dir_all(path(inner)).unwrap();
+            std::fs::write(path(inner).join("x.mcprec.new"), "").unwrap();
+        }
+        for name in ["a.mcprec", "a.mcprec.new", "b.jsonl.new", "c.txt.new", "d.mcprec"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        let found = |paths: &[PathBuf]| {
+            let pending = find(paths).unwrap().into_iter();
+            pending.map(|this| this.file.strip_prefix(folder.path()).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let all = ["a.mcprec", "b.jsonl", "deep/er/x.mcprec"].map(PathBuf::from);
+        assert_eq!(found(&[folder.path().to_owned()]), all);
+        assert_eq!(found(&[path("a.mcprec"), path("a.mcprec.new"), path("d.mcprec")]), all[..1]);
+        assert!(find(&[path("nowhere.mcprec")]).is_err());
     }
 }
