@@ -135,7 +135,9 @@ fn what_has_changed_is_named() {
     let scratch = Scratch::new();
     let [_, fixture, _] = recorded(&scratch);
     let text = printed(&scratch, 1, &[&fixture], "changed");
-    for part in ["look", "2 values", "line ", "result.count", "- 1", "+ 2", "it Runs", "differs: 3 calls the same, 1 not"] {
+    for part in
+        ["look", "2 values", "line ", "result.count", "- 1", "+ 2", "it Runs", "differs: 3 calls the same, 1 not"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     let text = printed(&scratch, 1, &[&fixture], "drift");
@@ -200,10 +202,9 @@ fn servers_that_do_not_behave_are_told_of_and_do_not_outlive_it() {
     let text = printed(&scratch, 0, &[&fixture], "nonsense");
     assert!(text.contains("no messages of JSON-RPC") && text.contains("what it was not asked"), "{text}");
     // What never was a server is trouble, and no difference.
-    for (command, says) in [
-        (&["/no/such/server"][..], "no such program"),
-        (&["sh", "-c", "echo I cannot >&2; exit 5"], "I cannot"),
-    ] {
+    for (command, says) in
+        [(&["/no/such/server"][..], "no such program"), (&["sh", "-c", "echo I cannot >&2; exit 5"], "I cannot")]
+    {
         let output = talk(scratch.tap(["verify", &fixture, "--"].iter().chain(command)), b"");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {stderr}");
@@ -329,7 +330,10 @@ fn it_stops_somewhere_and_leaves_the_session_open() {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stdout.contains("3 calls the same, 1 not compared"), "{stdout}");
-    assert!(stdout.contains(r#"{"jsonrpc":"2.0","id":90,"result":{"tools""#) && stdout.contains("\"id\":91"), "{stdout}");
+    assert!(
+        stdout.contains(r#"{"jsonrpc":"2.0","id":90,"result":{"tools""#) && stdout.contains("\"id\":91"),
+        "{stdout}"
+    );
     assert!(stderr.contains("the session is open") && stderr.contains("no message of JSON-RPC"), "{stderr}");
     nothing_is_left(&scratch);
 }
@@ -338,7 +342,8 @@ fn it_stops_somewhere_and_leaves_the_session_open() {
 fn a_server_at_an_address_is_only_read_from_unless_that_is_allowed() {
     let scratch = Scratch::new();
     let [_, fixture, _] = recorded(&scratch);
-    let mut command = scratch.tap(["run", "--http", "127.0.0.1:0", "--name", "far", "--"].iter().chain(&server("usual")));
+    let mut command =
+        scratch.tap(["run", "--http", "127.0.0.1:0", "--name", "far", "--"].iter().chain(&server("usual")));
     command.env("PIDS", scratch.path("pids"));
     let tap = Tap::start(command);
     let url = format!("http://{}/mcp", tap.address());

@@ -65,8 +65,7 @@ pub(crate) fn review(global: &Global, review: &Review) -> Result<u8, Failure> {
             None => {
                 show(global, this, review.limit)?;
                 let name = shown(&this.file.to_string_lossy(), false);
-                let question =
-                    format!("{name} ({} of {n_pending}): accept, reject, skip; capitals for all", index + 1);
+                let question = format!("{name} ({} of {n_pending}): accept, reject, skip; capitals for all", index + 1);
                 let (choice, is_for_all) = ask(&mut std::io::stdin().lock(), &question)?;
                 for_all = is_for_all.then_some(choice);
                 choice
