@@ -39,6 +39,8 @@ pub struct ClientOptions {
     pub rules: Rules,
     /// Whether placeholders in what was recorded stand for something: it is a fixture.
     pub is_fixture: bool,
+    /// Whether values that look as if they changed on every run are hidden: UUIDs, times.
+    pub hide_looks: bool,
     /// How long an answer may take, nanoseconds.
     pub answer_limit_ns: u64,
     /// How long the server may take to ask what it asked on its own when it was recorded, before what the client said after
@@ -62,6 +64,7 @@ impl Default for ClientOptions {
         Self {
             rules: Rules::default(),
             is_fixture: false,
+            hide_looks: false,
             answer_limit_ns: 30_000_000_000,
             asked_limit_ns: 5_000_000_000,
             correlate: true,
@@ -365,6 +368,14 @@ impl Client {
             }
         }
         names
+    }
+
+    /// What the live server answered to recorded requests, so far.
+    pub fn answers(&self) -> impl Iterator<Item = &[u8]> {
+        self.fates.iter().filter_map(|fate| match fate {
+            Fate::Answered { bytes, .. } => Some(&bytes[..]),
+            _ => None,
+        })
     }
 
     fn give_up(&mut self, why: NoAnswer) {

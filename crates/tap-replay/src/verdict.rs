@@ -264,7 +264,8 @@ impl Client {
         markers: &mut Markers,
     ) -> Comparison {
         let placeholders = self.options.is_fixture && !is_literal;
-        let options = Options { placeholders, n_listed: LISTED, ..Options::new(dials, side) };
+        let hide_looks = self.options.hide_looks;
+        let options = Options { placeholders, hide_looks, n_listed: LISTED, ..Options::new(dials, side) };
         compare(&self.correlations.as_live(recorded, live), live, &options, markers)
     }
 

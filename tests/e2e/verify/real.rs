@@ -44,9 +44,15 @@ fn the_everything_server_is_as_recorded_and_another_one_is_not() {
     };
     let scratch = Scratch::new();
     let server = node.server("everything", &[]);
+    let rules = scratch.path("rules.json");
+    let volatile = json!({
+        "ignore": ["params.elicitationId", "error.data.elicitations[*].elicitationId", "result.contents[*].text"],
+        "tools": {"trigger-url-elicitation": {"ignore": ["result.content[*].text"]}},
+    });
+    fs::write(&rules, volatile.to_string()).unwrap();
     for reference in record(&scratch, &node.client(), &server, &everything()) {
-        // It tells the time and the environment of its process.
-        let text = printed(&scratch, 0, &[&reference], &server);
+        // It tells the time, and makes up what it never asks for again.
+        let text = printed(&scratch, 0, &[&reference, "--rules", rules.to_str().unwrap()], &server);
         assert!(text.contains("no differences"), "{text}");
     }
     let text = printed(&scratch, 1, &["peer"], &node.server("memory", &[]));

@@ -7,8 +7,8 @@ use tap_jsonrpc::{Node, RawId};
 use tap_protocol::METHOD_NOT_FOUND;
 
 use super::edit::Edits;
-use super::{Client, ClientNote, ClientOutput};
-use crate::message::Nature;
+use super::{Client, ClientNote, ClientOutput, Fate};
+use crate::message::{Nature, Role};
 use crate::script::Script;
 
 /// Recorded requests that are looked at to find the nearest one.
@@ -64,7 +64,7 @@ impl AskedFor {
     }
 
     /// The recorded request that a live one is, and how it was found.
-    fn find(&self, script: &Script, rules: &Rules, method: &str, live: &[u8]) -> Option<(usize, Way)> {
+    fn find(&self, script: &Script, fates: &[Fate], rules: &Rules, method: &str, live: &[u8]) -> Option<(usize, Way)> {
         let key = MatchKey::of(live, rules);
         let of_method = |question: &Question| {
             script.messages().get(question.message).is_some_and(|message| message.method() == method)
@@ -72,7 +72,17 @@ impl AskedFor {
         let all = || self.questions.iter().enumerate().filter(|(_, question)| of_method(question));
         let unused = || all().filter(|(_, question)| question.live.is_none());
         let is_same = |(_, question): &(usize, &Question)| key.is_some() && question.key == key;
-        if let Some((index, _)) = unused().find(is_same) {
+        // A call that is going on is rather meant than one that is over or still to come.
+        let is_going_on = |(_, question): &(usize, &Question)| match script
+            .messages()
+            .get(question.message)
+            .map(|message| message.role)
+        {
+            Some(Role::Inside(interaction)) => matches!(fates.get(interaction), Some(Fate::Open { .. })),
+            _ => false,
+        };
+        let same = unused().filter(is_same).find(is_going_on).or_else(|| unused().find(is_same));
+        if let Some((index, _)) = same {
             return Some((index, Way::Same));
         }
         if let Some((index, _)) = all().filter(is_same).last() {
@@ -92,7 +102,7 @@ impl AskedFor {
 impl Client {
     /// The live server asks for something.
     pub(super) fn question(&mut self, id: &RawId, method: &str, bytes: &[u8]) {
-        let found = self.asked.find(&self.script, &self.options.rules, method, bytes);
+        let found = self.asked.find(&self.script, &self.fates, &self.options.rules, method, bytes);
         let is_first = found.is_some_and(|(index, _)| self.asked.questions[index].live.is_none());
         if is_first {
             if let Some((index, _)) = found {

@@ -36,6 +36,10 @@ impl Client {
                 }
             }
             Role::Reply(question) => self.awaited_questions.push(question),
+            // Whoever cancels because of a question was asked it first.
+            Role::Inside(_) if message.nature == Nature::Request && message.reply.is_none() => {
+                self.awaited_questions.push(index);
+            }
             Role::Inside(_) | Role::Free => {}
             Role::Request(_) | Role::Notice => {
                 if !self.may_say() {

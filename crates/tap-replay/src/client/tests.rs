@@ -277,6 +277,53 @@ fn a_cancelled_call_is_cancelled_again_and_not_judged() {
 }
 
 #[test]
+fn a_question_belongs_to_the_call_that_is_going_on() {
+    let recording = r#"
+        -> {"id":1,"method":"tools/call","params":{"name":"a"}}
+        <- {"id":0,"method":"sampling/createMessage","params":{}}
+        -> {"method":"notifications/cancelled","params":{"requestId":1}}
+        -> {"id":2,"method":"tools/call","params":{"name":"a"}}
+        <- {"id":1,"method":"sampling/createMessage","params":{}}
+        -> {"id":1,"result":{"text":"x"}}
+        <- {"id":2,"result":{}}
+    "#;
+    // It is cancelled once it has asked, as then.
+    check(
+        recording,
+        r#"
+        -> {"id":1,"method":"tools/call","params":{"name":"a"}}
+        <- {"id":0,"method":"sampling/createMessage","params":{}}
+        -> {"method":"notifications/cancelled","params":{"requestId":1}}
+        -> {"id":2,"method":"tools/call","params":{"name":"a"}}
+        <- {"id":1,"method":"sampling/createMessage","params":{}}
+        -> {"id":1,"result":{"text":"x"}}
+        <- {"id":2,"result":{}}
+        "#,
+        "tools/call a: not compared
+        tools/call a: same
+        asked sampling/createMessage: same
+        asked sampling/createMessage: same",
+    );
+    // Or, when it does not ask, after a while; the next question is not taken for that one.
+    check(
+        recording,
+        r#"
+        -> {"id":1,"method":"tools/call","params":{"name":"a"}}
+        @5000
+        ** did not ask
+        -> {"method":"notifications/cancelled","params":{"requestId":1}}
+        -> {"id":2,"method":"tools/call","params":{"name":"a"}}
+        <- {"id":1,"method":"sampling/createMessage","params":{}}
+        -> {"id":1,"result":{"text":"x"}}
+        <- {"id":2,"result":{}}
+        "#,
+        "tools/call a: not compared
+        tools/call a: same
+        asked sampling/createMessage: same",
+    );
+}
+
+#[test]
 fn what_a_server_makes_up_is_handed_back_as_the_live_one_made_it_up() {
     let recording = r#"
         -> {"id":1,"method":"tools/call","params":{"name":"start","arguments":{"kind":"a long kind"}}}

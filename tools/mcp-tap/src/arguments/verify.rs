@@ -46,6 +46,9 @@ pub(crate) struct Verify {
     /// How deep answers are compared: values, or keys and types, or only whether they failed [default: exact]
     #[arg(long, value_name = "DEPTH")]
     pub(crate) compare: Option<CompareDepth>,
+    /// Hide what looks as if it changed on every run: UUIDs, times. They are counted
+    #[arg(long)]
+    pub(crate) hide_volatile: bool,
     /// More rules: a JSON file with ignore, volatile, loose, compare, key, tools
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) rules: Option<PathBuf>,

@@ -148,8 +148,7 @@ fn show(global: &Global, pending: &Pending, limit: usize) -> Result<(), Failure>
 fn ask(input: &mut impl BufRead, question: &str) -> Result<(Choice, bool), Failure> {
     loop {
         let mut stderr = std::io::stderr();
-        let _ =
-            write!(stderr, "{name} ({number} of {n_pending}): accept, reject, skip; capitals for all [a/r/s/A/R/S] ");
+        let _ = write!(stderr, "{question} [a/r/s/A/R/S] ");
         let _ = stderr.flush();
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {

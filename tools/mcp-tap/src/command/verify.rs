@@ -16,6 +16,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use tap_compare::{Rules, ToolRules};
+use tap_jsonrpc::Node;
 use tap_replay::{Client, ClientOptions, Recording, Script, Verdict, read_scripts};
 
 use self::interrupt::Interrupt;
@@ -170,6 +171,9 @@ fn check(
         }
         return Err(failure);
     }
+    if let Some(why) = out_of_reach(verify, &client) {
+        return Err(Failure::new(format!("the server could not be reached: {why}")));
+    }
     let has_died = checked.verdict.checks.iter().any(|check| {
         use tap_replay::{NoAnswer, NotSent, Outcome};
         matches!(check.outcome, Outcome::NoAnswer(NoAnswer::ServerEnded) | Outcome::NotSent(NotSent::ServerGone))
@@ -179,6 +183,17 @@ fn check(
         checked.stderr = last_words(&ended, TOLD_LINES);
     }
     Ok(checked)
+}
+
+/// Why a server at an address was never reached: all answers are the bridge's own.
+fn out_of_reach(verify: &Verify, client: &Client) -> Option<String> {
+    verify.url.as_ref()?;
+    let own = |answer: &[u8]| {
+        let message = Node::new(answer).at(&["error", "message"])?.text()?;
+        message.strip_prefix("mcp-tap: ").map(str::to_owned)
+    };
+    let own: Option<Vec<String>> = client.answers().map(own).collect();
+    own?.into_iter().next()
 }
 
 /// What the session is called that is recorded: by it `inspect` and `diff` find it.
@@ -197,6 +212,7 @@ fn options(verify: &Verify, rules: Rules, is_fixture: bool) -> ClientOptions {
     ClientOptions {
         rules,
         is_fixture,
+        hide_looks: verify.hide_volatile,
         answer_limit_ns: u64::try_from(verify.timeout.as_nanos()).unwrap_or(u64::MAX),
         correlate: !verify.no_correlate,
         read_only: verify.url.is_some() && !verify.allow_mutations,
