@@ -16,6 +16,9 @@ use crate::message::{Message, Nature, Role};
 /// Differences that are kept of one message; all are counted.
 const LISTED: usize = 200;
 
+/// Differences that are kept of all of them.
+const LISTED_IN_ALL: usize = 50_000;
+
 /// What an answer may take longer than recorded in any case, nanoseconds: less is noise.
 const NOISE_NS: u64 = 100_000_000;
 
@@ -168,14 +171,21 @@ impl Verdict {
     }
 }
 
+/// What goes along from one comparison to the next.
+struct Comparing {
+    markers: Markers,
+    /// Differences that may still be kept.
+    n_left: usize,
+}
+
 impl Client {
     /// What is to be said of the live server, as far as it was played to.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let mut markers = Markers::new();
-        let lists = self.lists(&mut markers);
-        let checks = (0..self.fates.len()).filter_map(|interaction| self.check(interaction, &mut markers)).collect();
-        let questions = self.questions(&mut markers);
+        let mut comparing = Comparing { markers: Markers::new(), n_left: LISTED_IN_ALL };
+        let lists = self.lists(&mut comparing.markers);
+        let checks = (0..self.fates.len()).filter_map(|interaction| self.check(interaction, &mut comparing)).collect();
+        let questions = self.questions(&mut comparing);
         let live = |interaction: usize| match self.fates.get(interaction) {
             Some(Fate::Answered { bytes, .. }) => Some(bytes.as_ref()),
             _ => None,
@@ -201,7 +211,7 @@ impl Client {
         self.script.messages().get(answer)?.body.as_deref()
     }
 
-    fn check(&self, interaction: usize, markers: &mut Markers) -> Option<Check> {
+    fn check(&self, interaction: usize, comparing: &mut Comparing) -> Option<Check> {
         let request = self.message_of(interaction)?;
         let body = request.body.clone()?;
         let method = request.method().to_owned();
@@ -242,7 +252,7 @@ impl Client {
                 if !are_lists {
                     let dials = dials_for(self.options.rules.dials(check.name.as_deref()), &check.method);
                     let is_literal = answer.is_some_and(|answer| answer.is_literal);
-                    check.comparison = self.compared(recorded, bytes, &dials, Side::Response, is_literal, markers);
+                    check.comparison = self.compared(recorded, bytes, &dials, Side::Response, is_literal, comparing);
                 }
                 let is_same = check.comparison.is_same() && check.recorded == check.live;
                 check.outcome = if is_same { Outcome::Same } else { Outcome::Differs };
@@ -261,15 +271,18 @@ impl Client {
         dials: &Dials,
         side: Side,
         is_literal: bool,
-        markers: &mut Markers,
+        comparing: &mut Comparing,
     ) -> Comparison {
         let placeholders = self.options.is_fixture && !is_literal;
         let hide_looks = self.options.hide_looks;
-        let options = Options { placeholders, hide_looks, n_listed: LISTED, ..Options::new(dials, side) };
-        compare(&self.correlations.as_live(recorded, live), live, &options, markers)
+        let options =
+            Options { placeholders, hide_looks, n_listed: LISTED.min(comparing.n_left), ..Options::new(dials, side) };
+        let found = compare(&self.correlations.as_live(recorded, live), live, &options, &mut comparing.markers);
+        comparing.n_left -= found.differences.len();
+        found
     }
 
-    fn questions(&self, markers: &mut Markers) -> Vec<QuestionCheck> {
+    fn questions(&self, comparing: &mut Comparing) -> Vec<QuestionCheck> {
         let mut checks = Vec::new();
         for question in &self.asked.questions {
             let Some(message) = self.script.messages().get(question.message) else {
@@ -289,7 +302,7 @@ impl Client {
                 (Some(live), Some(recorded)) => {
                     let dials = self.options.rules.dials(None);
                     check.comparison =
-                        self.compared(recorded, live, &dials, Side::Request, message.is_literal, markers);
+                        self.compared(recorded, live, &dials, Side::Request, message.is_literal, comparing);
                     let is_same = check.comparison.is_same();
                     check.outcome = if is_same { QuestionOutcome::Same } else { QuestionOutcome::Differs };
                 }

@@ -6,6 +6,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
+use crate::http_peers::programs::Tap;
 use crate::peers;
 use crate::replay::real::{everything, seen, small};
 use crate::support::{Scratch, TAP, talk};
@@ -137,5 +138,38 @@ fn a_python_server_is_as_recorded_in_both_eras() {
             let text = printed(&scratch, 0, &[&reference], &python.server());
             assert!(text.contains("no differences"), "{mode}: {text}");
         }
+    }
+}
+
+/// Recorded over HTTP, two sessions in one recording: each is played to a server of its own, on stdio and at an address.
+#[test]
+fn a_recording_over_http_is_played_session_by_session() {
+    let Some((node, python)) = peers::node_and_python("verify of a recording over HTTP") else {
+        return;
+    };
+    let client = node.script("client2.mjs", &[]);
+    let scratch = Scratch::new();
+    for mode in ["legacy", "2026-07-28"] {
+        let mut script = small();
+        script["mode"] = mode.into();
+        let command = python.server();
+        let server: Vec<&str> = command.iter().map(|word| word.to_str().unwrap()).collect();
+        let name = format!("over-{}", &mode[..4]);
+        let start = ["run", "--http", "127.0.0.1:0", "--name", &name, "--"];
+        let tap = Tap::start(scratch.tap(start.iter().chain(&server)));
+        let url = format!("http://{}/mcp", tap.address());
+        for _ in 0..2 {
+            seen(&scratch, &client, &[url.clone().into()], &script);
+        }
+        tap.stop();
+        let text = printed(&scratch, 0, &[&name], &command);
+        assert!(text.contains("no differences"), "{mode}: {text}");
+        let tap =
+            Tap::start(scratch.tap(["run", "--http", "127.0.0.1:0", "--name", "live", "--"].iter().chain(&server)));
+        let url = format!("http://{}/mcp", tap.address());
+        let output = talk(scratch.tap(["verify", &name, "--url", &url, "--allow-mutations"]), b"");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{mode}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+        tap.stop();
     }
 }

@@ -211,7 +211,9 @@ impl Client {
     fn notification(&mut self, index: usize, body: &[u8]) -> Option<Vec<u8>> {
         let node = Node::new(body);
         let mut edits = Edits::new(body);
-        let cancelled = self.script.interactions().iter().position(|this| this.cancelled_by == Some(index));
+        let is_cancel = node.get("method").is_some_and(|method| method.is_text("notifications/cancelled"));
+        let interactions = self.script.interactions().iter().take(if is_cancel { usize::MAX } else { 0 });
+        let cancelled = interactions.enumerate().find(|(_, this)| this.cancelled_by == Some(index)).map(|(at, _)| at);
         if let Some(interaction) = cancelled {
             let id = match self.fates.get(interaction) {
                 Some(Fate::Open { id, .. }) => id.clone(),

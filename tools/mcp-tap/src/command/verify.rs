@@ -174,6 +174,9 @@ fn check(
     if let Some(why) = out_of_reach(verify, &client) {
         return Err(Failure::new(format!("the server could not be reached: {why}")));
     }
+    // What the tap itself has to say, such as that it could not record.
+    let of_tap = ended.stderr.lines().filter_map(|line| line.strip_prefix("mcp-tap: "));
+    checked.notes.extend(of_tap.map(str::to_owned));
     let has_died = checked.verdict.checks.iter().any(|check| {
         use tap_replay::{NoAnswer, NotSent, Outcome};
         matches!(check.outcome, Outcome::NoAnswer(NoAnswer::ServerEnded) | Outcome::NotSent(NotSent::ServerGone))
