@@ -56,6 +56,9 @@ pub struct Unused {
     pub what: String,
 }
 
+/// Of each kind of thing so many are told one by one; all are counted.
+pub(crate) const TOLD: usize = 1_000;
+
 /// What happened while a recording was played: misses and what else is worth a word, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
@@ -67,12 +70,16 @@ pub struct Report {
     pub n_repeated: u64,
     /// Progress that was not sent, because the client gave no token for it.
     pub n_progress_left_out: u64,
-    /// Requests without a recorded answer.
+    /// Requests without a recorded answer, the first 1,000.
     pub misses: Vec<Miss>,
-    /// What else is worth a word.
+    /// How many there were.
+    pub n_misses: u64,
+    /// What else is worth a word, the first 1,000.
     pub notes: Vec<Note>,
-    /// Recorded requests that nobody made.
+    /// Recorded requests that nobody made, the first 1,000.
     pub unused: Vec<Unused>,
+    /// How many there are.
+    pub n_unused: u64,
     /// Whether all of the recording was looked through for [`unused`](Self::unused).
     pub looked_at_all: bool,
 }
@@ -81,7 +88,7 @@ impl Report {
     /// Whether the client did what was recorded: nothing missed, nothing left over.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.misses.is_empty() && self.unused.is_empty()
+        self.n_misses == 0 && self.n_unused == 0
     }
 
     /// As JSON.
@@ -97,6 +104,8 @@ impl Report {
             "answered": answered.collect::<Vec<_>>(),
             "repeated": self.n_repeated,
             "progress_left_out": self.n_progress_left_out,
+            "n_misses": self.n_misses,
+            "n_unused": self.n_unused,
             "misses": self.misses.iter().map(Miss::data).collect::<Vec<_>>(),
             "notes": self.notes.iter().map(|note| json!({ "kind": note.kind.name(), "text": note.text })).collect::<Vec<_>>(),
             "unused": unused.collect::<Vec<_>>(),

@@ -21,7 +21,7 @@ use crate::act::Layer;
 use crate::miss::Miss;
 use crate::options::Options;
 use crate::recording::Recording;
-use crate::report::{Note, NoteKind, Report, Unused};
+use crate::report::{Note, NoteKind, Report, TOLD, Unused};
 use crate::rewrite::Translation;
 
 const TOKEN: usize = 0;
@@ -236,6 +236,7 @@ impl Player {
         }
         self.report.looked_at_all = self.layers.iter().all(Layer::has_ended);
         self.report.unused.clear();
+        self.report.n_unused = 0;
         for (index, layer) in self.layers.iter_mut().enumerate() {
             for act in 0..layer.acts.len() {
                 let is_chosen = self.chosen == Some(Place { layer: index, act });
@@ -247,6 +248,10 @@ impl Player {
                 for interaction in 0..n {
                     let this = &layer.acts[act];
                     if this.n_uses(interaction) > 0 || this.method_of(interaction) == "ping" {
+                        continue;
+                    }
+                    self.report.n_unused += 1;
+                    if self.report.unused.len() == TOLD {
                         continue;
                     }
                     let request = this.script.interactions()[interaction].request;
@@ -311,7 +316,9 @@ impl Player {
 
     fn note(&mut self, kind: NoteKind, text: String, outputs: &mut Vec<Output>) {
         let note = Note { kind, text };
-        self.report.notes.push(note.clone());
+        if self.report.notes.len() < TOLD {
+            self.report.notes.push(note.clone());
+        }
         outputs.push(Output::Note(note));
     }
 

@@ -11,6 +11,7 @@ use crate::act::Key;
 use crate::message::Opening;
 use crate::miss::{Closest, Miss, Reason, cut};
 use crate::options::{Order, Repeat, Unmatched};
+use crate::report::TOLD;
 
 /// Recorded requests that are looked at for what is near.
 const N_LOOKED_AT: usize = 10_000;
@@ -211,7 +212,10 @@ impl Player {
             closest,
             served_closest: serves.is_some(),
         };
-        self.report.misses.push(miss.clone());
+        self.report.n_misses += 1;
+        if self.report.misses.len() < TOLD {
+            self.report.misses.push(miss.clone());
+        }
         let error = miss.error(live.id.as_bytes());
         outputs.push(Output::Miss(miss));
         if let Some((place, interaction)) = serves {

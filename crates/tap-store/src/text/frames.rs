@@ -23,6 +23,17 @@ pub struct TextPlace {
     pub at: u64,
 }
 
+/// A frame of a text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFrame {
+    /// The frame.
+    pub frame: Frame,
+    /// Where it is.
+    pub place: TextPlace,
+    /// Whether what looks like a placeholder in it is text.
+    pub is_literal: bool,
+}
+
 /// Reads the frames of a recording over stdio in order. They have the numbers that they would have after an
 /// [import](super::import).
 pub struct TextFrames<'a, R> {
@@ -64,16 +75,17 @@ impl<'a, R: BufRead + Seek> TextFrames<'a, R> {
         self.rules.as_deref()
     }
 
-    /// The next frame, and where it is; `None` at the end.
+    /// The next frame; `None` at the end.
     ///
     /// # Errors
     ///
     /// [`StoreError::Text`] names the line that makes no sense.
-    pub fn next_frame(&mut self) -> Result<Option<(Frame, TextPlace)>, StoreError> {
+    pub fn next_frame(&mut self) -> Result<Option<TextFrame>, StoreError> {
         while let Some(recorded) = self.reading.next_recorded(&mut self.found)? {
             if let Recorded::Frame(frame) = recorded {
                 let (line, at) = self.reading.place();
-                return Ok(Some((frame, TextPlace { line, at })));
+                let is_literal = self.reading.is_literal();
+                return Ok(Some(TextFrame { frame, place: TextPlace { line, at }, is_literal }));
             }
         }
         Ok(None)
@@ -110,7 +122,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "{\"mcp-tap\":\"recording/1\",\"profile\":\"lossless\",\"rules\":{\"ignore\":[\"arg.a\"]}}\n\
-        {\"to\":\"server\",\"at\":0.5,\"msg\":{\"id\":1}}\n\
+        {\"to\":\"server\",\"at\":0.5,\"literal\":true,\"msg\":{\"id\":1}}\n\
         {\"stderr\":\"x\"}\n\
         {\"to\":\"client\",\"msg\":{\n \"id\":1,\n \"result\":{}\n}}\n\
         {\"end\":\"exited\",\"exit\":0}\n";
@@ -121,10 +133,11 @@ mod tests {
         let mut frames = TextFrames::open(Cursor::new(TEXT), name).expect("a recording");
         assert_eq!(frames.rules(), Some("{\"ignore\":[\"arg.a\"]}"));
         let mut found = Vec::new();
-        while let Some((frame, place)) = frames.next_frame().expect("records") {
+        while let Some(TextFrame { frame, place, is_literal }) = frames.next_frame().expect("records") {
             let again = text_frame(Cursor::new(TEXT), name, place).expect("the same file");
             assert_eq!(again, frame.bytes);
             found.push((frame.seq, place.line, String::from_utf8_lossy(&frame.bytes).into_owned()));
+            assert_eq!(is_literal, frame.seq == 1);
         }
         let expected = [(1, 2, "{\"id\":1}\n"), (2, 3, "x\n"), (3, 4, "{\"id\":1,\"result\":{}}\n")];
         assert_eq!(found, expected.map(|(seq, line, text)| (seq, line, text.to_owned())));

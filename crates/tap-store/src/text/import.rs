@@ -67,6 +67,8 @@ pub(super) struct Record<'a> {
     #[serde(default)]
     lost_bytes: u64,
     style: Option<String>,
+    #[serde(default)]
+    literal: bool,
     #[serde(borrow)]
     gaps_us: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -232,6 +234,8 @@ pub(super) struct Reading<'a, R> {
     survey: Survey,
     /// How many records with a time were read.
     number: u64,
+    /// Whether what looks like a placeholder in the newest record is text.
+    is_literal: bool,
     /// What a record said beside itself.
     queue: VecDeque<Passed>,
 }
@@ -256,14 +260,19 @@ impl<'a, R: BufRead + Seek> Reading<'a, R> {
             records.advance()?;
         }
         let profile = opened.profile;
-        Ok((opened, Self { records, profile, survey, number: 0, queue: VecDeque::new() }))
+        Ok((opened, Self { records, profile, survey, number: 0, is_literal: false, queue: VecDeque::new() }))
     }
 }
 
 impl<R: BufRead> Reading<'_, R> {
+    /// Whether what looks like a placeholder in the newest record is text.
+    pub(super) fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
     /// The newest record: its line, from 1, and where it begins in the file, bytes.
     pub(super) fn place(&self) -> (u64, u64) {
-        (self.records.line(), self.records.begins_at())
+        (self.records.begins_at(), self.records.offset())
     }
 
     fn wrong(&self, problem: impl Into<String>) -> StoreError {
@@ -277,6 +286,7 @@ impl<R: BufRead> Reading<'_, R> {
         }
         let record: Record<'_> = serde_json::from_slice(self.records.record())
             .map_err(|error| self.records.not_json("not a record", &error))?;
+        self.is_literal = record.literal;
         if record.format.is_some() {
             return Err(self.wrong("a second recording begins here; a file holds one"));
         }

@@ -21,7 +21,7 @@ pub(super) struct Records<'a, R> {
     begins: u64,
     /// How many bytes were read, and where the newest record begins.
     n_read: u64,
-    begins_at: u64,
+    offset: u64,
     /// The newest record.
     record: Vec<u8>,
     is_begun: bool,
@@ -75,7 +75,7 @@ impl Scan {
 impl<'a, R: BufRead> Records<'a, R> {
     /// `name` is the file's, for errors.
     pub(super) fn new(input: R, name: &'a Path) -> Self {
-        Self { input, name, line: 1, begins: 1, n_read: 0, begins_at: 0, record: Vec::new(), is_begun: false }
+        Self { input, name, line: 1, begins: 1, n_read: 0, offset: 0, record: Vec::new(), is_begun: false }
     }
 
     /// The newest record, with the white space that is in it.
@@ -95,7 +95,7 @@ impl<'a, R: BufRead> Records<'a, R> {
             return Ok(false);
         }
         self.begins = self.line;
-        self.begins_at = self.n_read;
+        self.offset = self.n_read;
         let mut scan = Scan::default();
         loop {
             let buffer = match self.input.fill_buf() {
@@ -173,8 +173,8 @@ impl<'a, R: BufRead> Records<'a, R> {
     }
 
     /// Where the newest record begins, bytes from where reading began.
-    pub(super) fn begins_at(&self) -> u64 {
-        self.begins_at
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Gives back what is read from.
@@ -188,7 +188,7 @@ impl<'a, R: BufRead> Records<'a, R> {
     }
 
     /// The line on which the newest record begins, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(super) fn begins_at(&self) -> u64 {
         self.begins
     }
 

@@ -155,7 +155,7 @@ pub fn find_secrets(
         looked_at(text, redactor);
         for finding in redactor.take_findings() {
             let before = text.as_bytes().get(..finding.at).unwrap_or_default();
-            sink(records.line() + memchr::memchr_iter(b'\n', before).count() as u64, &finding);
+            sink(records.begins_at() + memchr::memchr_iter(b'\n', before).count() as u64, &finding);
         }
         if !records.advance()? {
             return Ok(());

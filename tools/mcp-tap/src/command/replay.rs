@@ -83,7 +83,7 @@ fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
     let report = player.report(needs_all);
     told.end(report, dials)?;
     let has_failed = dials.strict && !report.is_clean();
-    let was_exit = dials.unmatched == Unmatched::Exit && !report.misses.is_empty();
+    let was_exit = dials.unmatched == Unmatched::Exit && report.n_misses > 0;
     Ok(if has_failed || was_exit { NO } else { 0 })
 }
 
@@ -92,6 +92,12 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
     if mode != RecordMode::None {
         return Err(Failure::new("--record does not go together with --http")
             .hint("record with `mcp-tap run --http`, and export the session"));
+    }
+    if replay.dials.strict || replay.dials.report.is_some() {
+        return Err(Failure::new(
+            "--strict and --report do not go together with --http, where sessions end one by one",
+        )
+        .hint("misses are told on stderr as they happen"));
     }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {

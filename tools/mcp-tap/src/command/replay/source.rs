@@ -9,7 +9,7 @@ use tap_compare::Rules;
 use tap_frame::{Channel, Frame, Origin};
 use tap_replay::{InMemory, Recording, Source, Unit};
 use tap_session::{At, Recorded};
-use tap_store::{Profile, SessionId, Store, StoreError, TextFrames, TextPlace, Transport, text_frame};
+use tap_store::{Profile, SessionId, Store, StoreError, TextFrame, TextFrames, TextPlace, Transport, text_frame};
 
 use crate::arguments::Global;
 use crate::failure::Failure;
@@ -88,7 +88,7 @@ impl Recording for Text {
     fn next(&mut self) -> Option<Unit> {
         loop {
             match self.frames.as_mut()?.next_frame() {
-                Ok(Some((frame, TextPlace { line, at }))) => {
+                Ok(Some(TextFrame { frame, place: TextPlace { line, at }, is_literal })) => {
                     let index = usize::try_from(frame.seq.saturating_sub(1)).ok()?;
                     if self.places.len() <= index {
                         self.places.resize(index + 1, (0, 0));
@@ -99,7 +99,7 @@ impl Recording for Text {
                     if self.part.contains(At { seq: frame.seq, member: 0 })
                         && let Some(unit) = unit(frame, Some(line))
                     {
-                        return Some(unit);
+                        return Some(Unit { is_literal, ..unit });
                     }
                 }
                 Ok(None) => self.frames = None,

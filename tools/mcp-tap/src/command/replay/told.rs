@@ -49,16 +49,17 @@ impl Told {
             say(&format!("replay: {} more had no recorded answer", counted(more as u64, "request")));
         }
         if !report.unused.is_empty() && (!self.quiet || dials.strict) {
-            let n = report.unused.len();
+            let n = report.n_unused;
             let at_least = if report.looked_at_all { "" } else { "at least " };
-            let mut text = format!("replay: {at_least}{} nobody made", counted(n as u64, "recorded request"));
+            let mut text = format!("replay: {at_least}{} nobody made", counted(n, "recorded request"));
             for unused in report.unused.iter().take(TOLD_UNUSED) {
                 let place =
                     unused.line.map_or_else(|| format!("message {}", unused.number), |line| format!("line {line}"));
                 text.push_str(&format!("\n  {place} of {}  {}", unused.recording, unused.what));
             }
-            if n > TOLD_UNUSED {
-                text.push_str(&format!("\n  and {} more", n - TOLD_UNUSED));
+            let told = report.unused.len().min(TOLD_UNUSED) as u64;
+            if n > told {
+                text.push_str(&format!("\n  and {} more", n - told));
             }
             say(&shown(&text, true));
         }
