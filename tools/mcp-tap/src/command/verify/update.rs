@@ -57,7 +57,7 @@ pub(super) fn update(
     match how {
         Update::All => say(&format!("{name} is written anew")),
         Update::New | Update::Never => {
-            say(&format!("{name} is what it would be now; `mcp-tap review` accepts or rejects it"))
+            say(&format!("{name} is what it would be now; `mcp-tap review` accepts or rejects it"));
         }
     }
     Ok(())
