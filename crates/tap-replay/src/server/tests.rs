@@ -7,7 +7,7 @@ use crate::options::{MissingCapability, Order, Repeat, Unanswered, Unmatched};
 use crate::recording::InMemory;
 use crate::script::tests::units;
 
-mod any;
+pub(crate) mod any;
 mod captures;
 mod eras;
 mod matching;

@@ -3,11 +3,11 @@
 //! What is the same is judged by `tap_compare`; here recordings are read (`gather.rs`), held against each other (`report.rs`)
 //! and written down (`text.rs`, `json.rs`, `junit.rs`).
 
-mod gather;
-mod json;
-mod junit;
+pub(super) mod gather;
+pub(super) mod json;
+pub(super) mod junit;
 mod report;
-mod text;
+pub(super) mod text;
 
 use std::fs::File;
 use std::io::Read;
@@ -58,7 +58,7 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
     Ok(if diff.exit_code && report.differs() { NO } else { 0 })
 }
 
-fn format_of(path: &Path) -> Option<DiffFormat> {
+pub(super) fn format_of(path: &Path) -> Option<DiffFormat> {
     match path.extension()?.to_str()? {
         "xml" => Some(DiffFormat::Junit),
         "json" => Some(DiffFormat::Json),
@@ -93,7 +93,7 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
     Ok(rules)
 }
 
-fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
+pub(super) fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
     Rules::read(value).map_err(|error| {
         Failure::new(format!("the rules in {} cannot be used: {error}", path.display()))
             .hint("docs/diff.md has the rules there are")
@@ -101,7 +101,7 @@ fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
 }
 
 /// The first JSON value of a file: the header of a recording, or all of a file of rules.
-fn first_value(path: &Path) -> Result<Value, String> {
+pub(super) fn first_value(path: &Path) -> Result<Value, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut values = serde_json::Deserializer::from_reader(file.take(RULES_LIMIT_BYTES)).into_iter();
     match values.next() {
