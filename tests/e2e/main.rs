@@ -28,6 +28,7 @@ mod http_peers;
 mod inspector;
 mod judging;
 mod recording;
+mod recordings;
 mod relay;
 mod replay;
 mod signals;
