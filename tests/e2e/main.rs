@@ -27,6 +27,7 @@ mod http_forward;
 mod http_peers;
 mod inspector;
 mod judging;
+mod kits;
 mod recording;
 mod recordings;
 mod relay;

@@ -118,6 +118,7 @@ pub(crate) fn node(test: &str) -> Option<Node> {
             "client2.mjs",
             "server1.mjs",
             "server2.mjs",
+            "host.mjs",
             "conformance-client1.mjs",
             "conformance-client2.mjs",
         ],

@@ -3,6 +3,9 @@
 //!
 //! `MCP_TAP_RECORD=1 cargo test -p mcp-tap --test e2e recordings` makes all of them anew. `recordings/conversations.rs` says
 //! which there are.
+//!
+//! Hosts are too large to be fetched by a test. Where `MCP_TAP_HOSTS` names the folder that they are installed in, they play
+//! as well; elsewhere what they have recorded is only held against the server.
 
 mod conversations;
 
@@ -32,6 +35,7 @@ impl Program {
     /// The program that a line such as `node server1.mjs stdio` means, or nothing where the test has to be skipped.
     fn find(test: &str, line: &str) -> Option<Self> {
         let (kind, rest) = line.split_once(' ').unwrap();
+        // Of what is found by its folder: the script and its arguments.
         let words = rest.split(' ').map(OsString::from);
         let begin = |folder: &Path, interpreter: &str| Self {
             folder: folder.into(),
@@ -41,6 +45,8 @@ impl Program {
             "node" => begin(peers::node(test)?.folder(), "node"),
             "python" => begin(peers::python(test)?.folder(), "bin/python"),
             "python1" => begin(peers::python1(test)?.folder(), "bin/python"),
+            // The host itself is named in the script.
+            "host" => Self { folder: std::env::temp_dir(), words: peers::node(test)?.script("host.mjs", &[]) },
             "rust" => Self { folder: std::env::temp_dir(), words: peers::rust(test)?.program(rest) },
             "tap" => begin(Path::new(TAP).parent().unwrap(), "./mcp-tap"),
             _ => panic!("nobody knows what {line} is"),
@@ -188,6 +194,9 @@ fn check(file: &str) {
         let output = scratch.tap(["export", "last", "--force", "-o", path]).output().unwrap();
         assert_code(&output, 0, "export");
     }
+    if test.client.starts_with("host ") && std::env::var_os("MCP_TAP_HOSTS").is_none() {
+        return peers.verify(&scratch, &recording);
+    }
     let live = peers.live(&scratch, false);
     let played = peers.played(&scratch, &recording);
     for (index, (live, played)) in live.iter().zip(&played).enumerate() {
@@ -218,7 +227,7 @@ macro_rules! recordings {
             for path in &there {
                 let name = path.file_name().unwrap().to_str().unwrap();
                 assert!(told.contains(&format!("| `{name}` |")), "{name} is not in recordings/README.md");
-                assert!(listed.contains(&name) || conversations::HOSTS.iter().any(|host| host.file == name), "{name}");
+                assert!(listed.contains(&name), "{name} is not made by a test");
             }
             assert!(tested.iter().all(|file| there.iter().any(|path| path.ends_with(file))), "{there:?}");
             let scratch = Scratch::new();
@@ -243,4 +252,7 @@ recordings! {
     rust_over_http: "rust-http.mcprec",
     rust_over_http_in_the_legacy_era: "rust-http-legacy.mcprec",
     the_bundled_server: "demo-server.mcprec",
+    codex: "codex.mcprec",
+    claude_code: "claude-code.mcprec",
+    opencode_over_http: "opencode-http.mcprec",
 }

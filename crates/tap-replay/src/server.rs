@@ -288,6 +288,9 @@ impl Player {
                 if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
                     batch.n_open += 1;
                 }
+                if self.report.asked.len() < TOLD {
+                    self.report.asked.push(crate::miss::cut(&find::what(&live.bytes)));
+                }
                 self.request(live, outputs);
             }
             (Kind::Result | Kind::Error, Some(id)) => self.reply(&id, &bytes, outputs),

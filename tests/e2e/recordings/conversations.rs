@@ -17,7 +17,7 @@ pub(super) enum Over {
 pub(super) struct Conversation {
     /// Its name in `recordings/`.
     pub(super) file: &'static str,
-    /// Programs in `tests/peers`.
+    /// Programs in `tests/peers`, or a host that is run by one of them.
     pub(super) client: &'static str,
     pub(super) server: &'static str,
     pub(super) over: Over,
@@ -49,7 +49,7 @@ const fn on_stdio(
     Conversation { file, client, server, over: Over::Stdio, script }
 }
 
-/// All that are made by programs in `tests/peers`.
+/// All that there are.
 pub(super) const ALL: &[Conversation] = &[
     on_stdio("typescript1.mcprec", "node client.mjs", "node server1.mjs stdio", everything),
     Conversation {
@@ -100,17 +100,16 @@ pub(super) const ALL: &[Conversation] = &[
         script: rust_legacy,
     },
     on_stdio("demo-server.mcprec", "python client.py", "tap demo-server", demo),
+    on_stdio("codex.mcprec", "host codex", "python server.py", || host("codex")),
+    on_stdio("claude-code.mcprec", "host claude", "python server.py", || host("claude")),
+    Conversation {
+        file: "opencode-http.mcprec",
+        client: "host opencode",
+        server: "node server1.mjs http",
+        over: Over::Http,
+        script: opencode,
+    },
 ];
-
-/// A recording that a host made, which is not installed here.
-pub(super) struct Host {
-    pub(super) file: &'static str,
-    /// A program in `tests/peers`.
-    pub(super) server: &'static str,
-}
-
-/// All of those.
-pub(super) const HOSTS: &[Host] = &[];
 
 /// All that the server of the first TypeScript SDK can do in the legacy era.
 fn everything() -> Value {
@@ -273,4 +272,23 @@ fn demo() -> Value {
             ["tools/call", {"name": "forecast", "arguments": {"city": "Atlantis"}}],
         ],
     })
+}
+
+/// What the model of a host calls.
+fn host(name: &str) -> Value {
+    json!({"host": name, "calls": [
+        ["add", {"a": 2, "b": 40}],
+        ["fail", {}],
+        ["progress", {"n": 2}],
+        ["log", {"text": "☃"}],
+    ]})
+}
+
+fn opencode() -> Value {
+    json!({"host": "opencode", "calls": [
+        ["test_simple_text", {}],
+        ["test_image_content", {}],
+        ["test_error_handling", {}],
+        ["test_tool_with_progress", {}],
+    ]})
 }
