@@ -191,7 +191,7 @@ fn check(file: &str) {
     if std::env::var_os("MCP_TAP_RECORD").is_some_and(|value| value == "1") {
         peers.live(&scratch, true);
         let path = recording.to_str().unwrap();
-        let output = scratch.tap(["export", "last", "--force", "-o", path]).output().unwrap();
+        let output = scratch.tap(["export", "last", "-o", path]).output().unwrap();
         assert_code(&output, 0, "export");
     }
     if test.client.starts_with("host ") && std::env::var_os("MCP_TAP_HOSTS").is_none() {

@@ -53,6 +53,12 @@ const ask = {
 const transport = /^https?:/.test(command)
   ? new StreamableHTTPClientTransport(new URL(command))
   : new StdioClientTransport({ command, args, env: environment });
+// Overheard, because the SDK forgets who wanted to hear of progress when the result comes in the same piece.
+transport.onmessage = ({ method, params }) => {
+  if (method !== 'notifications/progress') return;
+  const { progressToken, ...message } = params;
+  print({ message });
+};
 try {
   await client.connect(transport);
 } catch ({ code, name }) {
@@ -63,7 +69,7 @@ try {
 print({ revision: client.getNegotiatedProtocolVersion(), server: client.getServerVersion() });
 for (const [method, params, { progress } = {}] of steps) {
   const target = params?.name ?? params?.uri;
-  const options = progress ? { onprogress: (message) => print({ message }) } : {};
+  const options = progress ? { onprogress: () => {} } : {};
   try {
     print({ step: method, target, result: await ask[method](params, options) });
   } catch ({ code, message, data }) {

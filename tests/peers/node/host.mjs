@@ -10,6 +10,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+if (!process.env.MCP_TAP_HOSTS) throw new Error('MCP_TAP_HOSTS says in which folder hosts are installed');
 const [scriptPath, command, ...args] = process.argv.slice(2);
 const { host, calls } = JSON.parse(readFileSync(scriptPath, 'utf8'));
 const isRemote = /^https?:/.test(command);
