@@ -6,6 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tap_testkit::{Error, Replay};
 
 use crate::peers;
@@ -76,12 +78,19 @@ fn node_runs_its_example_and_fails_what_is_not_as_recorded() {
     };
     assert!(said(&run("example.test.mjs", &example), true).contains("# pass 2"));
 
-    let wrong = example.replace("strict: false, options: ['--loose', 'case']", "");
-    let text = said(&run("wrong.test.mjs", &wrong), false);
-    for part in ["no recorded answer for", r#"recorded "Oslo"    got "OSLO""#, "never asked: tools/call report (line "]
-    {
-        assert!(text.contains(part), "{part} in {text}");
-    }
+    // What the runner tells is the first thing that went wrong.
+    let strict = example.replace("strict: false, options: ['--loose', 'case']", "");
+    let text = said(&run("missed.test.mjs", &strict), false);
+    assert!(text.contains("no recorded answer for tools/call forecast"), "{text}");
+    let text = said(&run("unused.test.mjs", &strict.replace("OSLO", "Oslo")), false);
+    assert!(text.contains("never asked: tools/call report (line "), "{text}");
+    let caught = strict.replace("await client.callTool({ name: 'forecast', arguments: { city: 'OSLO' } })", "{}");
+    let caught = caught.replace(
+        "assert.equal(oslo.content",
+        "await client.callTool({ name: 'forecast', arguments: { city: 'OSLO' } }).catch(() => {});\n//",
+    );
+    let text = said(&run("caught.test.mjs", &caught), false);
+    assert!(text.contains(r#"recorded "Oslo"    got "OSLO""#), "{text}");
 }
 
 /// The words of the Rust kit, given to a client on the TypeScript SDK.
@@ -128,4 +137,23 @@ fn the_rust_kits_command_leaves_a_report_when_it_is_closed() {
     let report = replay.report().unwrap();
     assert_eq!((report.asked.len(), report.misses.len()), (0, 0));
     assert_eq!(report.unused.last().unwrap().what, "tools/call forecast");
+}
+
+/// Some hosts end a server by a signal alone.
+#[test]
+fn a_playback_that_is_asked_to_end_leaves_a_report() {
+    use std::io::{BufRead, BufReader, Write};
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let replay = Replay::new(demo()).unwrap();
+        let mut command = Command::new(TAP);
+        command.args(replay.command().get_args());
+        let mut child = piped(command).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n").unwrap();
+        let mut answer = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+        assert!(wait_for(&mut child).success(), "{signal}");
+        assert_eq!(replay.report().unwrap().asked, ["tools/list"]);
+    }
 }

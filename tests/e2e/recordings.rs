@@ -138,7 +138,12 @@ impl Peers {
                 let replay = [TAP.into(), "--db".into(), scratch.db().into(), "replay".into(), file.into()];
                 let report: [OsString; 2] = ["--report".into(), report_path.clone().into()];
                 let lines = self.seen(scratch, &[&replay[..], &report].concat());
-                let report: Value = serde_json::from_slice(&fs::read(&report_path).unwrap()).unwrap();
+                let report = match fs::read(&report_path) {
+                    Ok(report) => serde_json::from_slice::<Value>(&report).unwrap(),
+                    // It kills its servers, and what the model was told has to do.
+                    Err(_) if self.test.is_of_host() => return lines,
+                    Err(error) => panic!("{file}: no report: {error}"),
+                };
                 assert_eq!((&report["misses"], &report["unused"]), (&json!([]), &json!([])), "{file}");
                 lines
             }
@@ -173,6 +178,16 @@ impl Peers {
     }
 }
 
+/// A recording of a server over HTTP, without the port that the system chose.
+fn without_port(recording: &str) -> String {
+    let origin = "http://127.0.0.1:";
+    let port = recording.split_once(origin).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+    match port.flatten() {
+        Some(port) => recording.replace(&format!("{origin}{port}/"), "http://127.0.0.1:8000/"),
+        None => recording.to_owned(),
+    }
+}
+
 #[track_caller]
 fn assert_code(output: &Output, code: i32, what: &str) {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -193,8 +208,9 @@ fn check(file: &str) {
         let path = recording.to_str().unwrap();
         let output = scratch.tap(["export", "last", "-o", path]).output().unwrap();
         assert_code(&output, 0, "export");
+        fs::write(&recording, without_port(&fs::read_to_string(&recording).unwrap())).unwrap();
     }
-    if test.client.starts_with("host ") && std::env::var_os("MCP_TAP_HOSTS").is_none() {
+    if test.is_of_host() && std::env::var_os("MCP_TAP_HOSTS").is_none() {
         return peers.verify(&scratch, &recording);
     }
     let live = peers.live(&scratch, false);

@@ -31,6 +31,11 @@ impl Conversation {
         self.file.trim_end_matches(".mcprec")
     }
 
+    /// Whether its client is a host, with a model that follows the script.
+    pub(super) fn is_of_host(&self) -> bool {
+        self.client.starts_with("host ")
+    }
+
     /// Where the server takes requests.
     pub(super) const fn path(&self) -> &'static str {
         match self.over {
