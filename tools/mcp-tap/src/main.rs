@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod comparing;
 mod counting;
 mod credentials;
 mod failure;

@@ -1,5 +1,7 @@
 //! Figures and offers of hostile servers.
 
+use tap_compare::DriftClass;
+
 use super::EVIL;
 use crate::*;
 
@@ -59,7 +61,8 @@ pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
             OfferChange {
                 since: EVIL.into(),
                 what: Difference::Removed,
-                paths: vec![EVIL.into(); n as usize % 50],
+                class: DriftClass::Breaking,
+                told: vec![(DriftClass::Prompt, EVIL.into()); n as usize % 50],
             };
             n as usize % 3
         ],

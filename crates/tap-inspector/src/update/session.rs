@@ -269,6 +269,8 @@ impl Inspector {
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
+            | Answer::Differences(_)
+            | Answer::Report(_)
             | Answer::Hits(_) => {}
         }
     }

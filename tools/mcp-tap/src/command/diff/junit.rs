@@ -5,7 +5,7 @@ use std::io::Write;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::report::{Listed, Pair, Report, State};
+use crate::comparing::report::{Listed, Pair, Report, State};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::{cut, shown};

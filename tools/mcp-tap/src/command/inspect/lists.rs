@@ -113,13 +113,16 @@ impl<'a> Lists<'a> {
             Query::At(key, moment) => self.at(key, moment).map(|at| {
                 answers.give(ticket, Answer::At(at));
             }),
-            Query::State(..)
+            Query::About(..)
+            | Query::State(..)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
             | Query::Links(..)
             | Query::Overview(_)
             | Query::Compare(..)
+            | Query::CompareLine(..)
+            | Query::CompareReport(..)
             | Query::Search(_) => Ok(()),
         };
         if let Err(error) = done {

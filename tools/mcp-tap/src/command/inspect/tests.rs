@@ -20,6 +20,7 @@ use super::about::Around;
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
 use super::figures::Figures;
+use super::figures::compare::Comparer;
 use super::lists::Lists;
 use crate::reference::read_text;
 
@@ -42,6 +43,7 @@ struct Bench<'a> {
     about: Around<'a>,
     depth: Depth<'a>,
     figures: Figures<'a>,
+    compare: Comparer<'a>,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -59,12 +61,14 @@ impl Bench<'_> {
                             self.depth.step();
                         }
                     }
-                    Query::Overview(_)
-                    | Query::Stats(..)
-                    | Query::Tools(..)
-                    | Query::Compare(..)
-                    | Query::Search(_) => {
+                    Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Search(_) => {
                         self.figures.answer(ticket, query);
+                    }
+                    Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => {
+                        self.compare.answer(ticket, query);
+                        while self.compare.is_busy() {
+                            self.compare.step();
+                        }
                     }
                     Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
@@ -73,6 +77,9 @@ impl Bench<'_> {
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
                 Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
+                Effect::Write { name, bytes } if name == "diff.txt" => {
+                    self.done.push(String::from_utf8(bytes).unwrap())
+                }
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
@@ -131,6 +138,7 @@ fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&
         about: Around::new(opened, &answers),
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
+        compare: Comparer::new(opened, &answers),
         inputs: &inputs,
         done: Vec::new(),
         size,
