@@ -121,6 +121,73 @@ fn mcp_tap_alone_on_a_terminal_is_the_inspector() {
 }
 
 #[test]
+fn what_was_looked_at_and_how_is_remembered_and_the_configuration_is_followed() {
+    let scratch = Scratch::new();
+    let demo = recording("demo.jsonl");
+    let inspect = || scratch.tap(["inspect", demo.to_str().unwrap()]);
+    let mut terminal = Terminal::start(&inspect());
+    terminal.wait(0, "demo-host");
+    assert!(has(&terminal.seen(), b"\x1b[?1000h"), "the mouse is taken");
+    terminal.type_for("/is:problem\r", "is:problem");
+    terminal.type_for("v", "a row a message");
+    terminal.type_for("4", "in flight");
+    terminal.type_in("\x03");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    let state = std::fs::read_to_string(scratch.path("state/mcp-tap/inspector.toml")).unwrap();
+    for line in ["calls = false", "view = \"state\"", "filters = [\"is:problem\"]"] {
+        assert!(state.contains(line), "{line}:\n{state}");
+    }
+    // The next one begins in the same view, with the same filters to choose from, and with keys of one's own.
+    std::fs::create_dir_all(scratch.path("config/mcp-tap")).unwrap();
+    let config = "mouse = false\n[keys]\nquit = 'Q'\nmrak = 'x'\n";
+    std::fs::write(scratch.path("config/mcp-tap/config.toml"), config).unwrap();
+    let mut terminal = Terminal::start(&inspect());
+    terminal.wait(0, "in flight");
+    terminal.wait(0, "did you mean `mark`?");
+    assert!(!has(&terminal.seen(), b"\x1b[?1000h"), "the mouse is left to the terminal");
+    terminal.type_for("2/\x1b[A", "is:problem");
+    terminal.type_in("\x03Q");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    let shown = talk(scratch.tap(["config", "show"]), b"");
+    assert_eq!(shown.status.code(), Some(1));
+    let (out, err) = (String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
+    assert!(out.contains("keys.quit") && out.contains("mouse                      false"), "{out}");
+    assert!(err.contains("config.toml:4: there is no action `mrak`; did you mean `mark`?"), "{err}");
+}
+
+#[test]
+fn an_empty_database_tells_how_to_begin_and_a_label_and_a_bookmark_are_names_on_the_command_line() {
+    let scratch = Scratch::new();
+    let mut terminal = Terminal::start(&scratch.tap::<&str>(["inspect"]));
+    terminal.wait(0, "Nothing was recorded yet");
+    terminal.type_for("d", "demo-host");
+    terminal.type_in("\x03");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    let imported = talk(scratch.tap(["import", "-q", recording("demo.jsonl").to_str().unwrap()]), b"");
+    assert!(imported.status.success());
+    let mut terminal = Terminal::start(&scratch.tap::<&str>([]));
+    terminal.wait(0, "demo-host");
+    terminal.type_for("Lbefore-fix\r", "it is @before-fix now");
+    terminal.type_for("\r", "cache warmed");
+    let said = |arguments: &[&str]| {
+        let done = talk(scratch.tap(arguments), b"");
+        String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr)
+    };
+    // Only what changes is written to the terminal, so that it is looked for where it is kept.
+    terminal.type_in("bhere\r");
+    wait_until("the bookmark is kept", || said(&["log", "-s", "last"]).contains("*@here initialize"));
+    terminal.type_in(";odd\r");
+    wait_until("the note is kept", || said(&["show", "@before-fix:@here"]).contains("odd"));
+    terminal.type_in("\x03");
+    assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
+    assert!(said(&["ls"]).contains("@before-fix"), "{}", said(&["ls"]));
+    let shown = said(&["show", "@before-fix:@here"]);
+    assert!(shown.contains("initialize") && shown.contains("* @here  odd"), "{shown}");
+    assert!(said(&["show", "@before-fx:1"]).contains("did you mean `@before-fix`?"));
+    assert!(said(&["show", "last:@her"]).contains("did you mean `demo:@here`?"), "{}", said(&["show", "last:@her"]));
+}
+
+#[test]
 fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
     let scratch = Scratch::new();
     // In what JSON says, and in bytes that are no JSON.
@@ -158,7 +225,13 @@ fn no_byte_of_a_recorded_escape_sequence_reaches_the_terminal() {
 fn the_shell_has_the_terminal_while_the_inspector_is_suspended() {
     let scratch = Scratch::new();
     let mut shell = Command::new("sh");
-    shell.arg("-i").env("TZ", "UTC").env("MCP_TAP_DB", scratch.db()).env_remove("ENV").env_remove("NO_COLOR");
+    shell
+        .arg("-i")
+        .env("TZ", "UTC")
+        .env("MCP_TAP_DB", scratch.db())
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env_remove("ENV")
+        .env_remove("NO_COLOR");
     let mut terminal = Terminal::start(&shell);
     let start = format!("{TAP} inspect {}\n", recording("demo.jsonl").display());
     terminal.type_for(&start, "cache warmed");
@@ -187,6 +260,8 @@ fn an_editor_has_the_terminal_while_it_runs() {
     inspect.env("EDITOR", format!("sh {}", editor.display())).env_remove("VISUAL");
     let mut terminal = Terminal::start(&inspect);
     terminal.wait(0, "cache warmed");
+    // The message is there to be edited.
+    terminal.wait(0, "clientInfo");
     terminal.type_for("\rE", "READY");
     assert!(terminal.is_cooked());
     terminal.type_for("all of this line is the editor's\n", "weather");

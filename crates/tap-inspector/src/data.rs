@@ -29,6 +29,8 @@ pub struct SessionLine {
     pub key: SessionKey,
     /// How it is named on the command line.
     pub reference: String,
+    /// What a person calls it.
+    pub label: Option<String>,
     /// What the server is called.
     pub name: String,
     /// Its command line, or its address.
@@ -220,6 +222,17 @@ pub struct StatedFacts {
     pub items: Vec<(String, String)>,
     /// How much is in it.
     pub n_items: u64,
+}
+
+/// A mark on a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkLine {
+    /// The message.
+    pub at: At,
+    /// What it is called on the command line, if it has a name.
+    pub name: Option<String>,
+    /// What was written about it.
+    pub note: Option<String>,
 }
 
 /// A moment to go to.

@@ -7,10 +7,10 @@ use tap_session::{At, Link};
 
 use crate::about::{About, AboutPart};
 use crate::compare::{CompareQuery, Compared, LineDifferences};
-
-use crate::data::{FindingLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::overview::Overview;
 use crate::search::Hits;
+use crate::sessions::SessionSummary;
 use crate::stats::{StatsAnswer, StatsQuery};
 use crate::tools::ToolsAnswer;
 
@@ -50,6 +50,8 @@ pub enum Effect {
         /// The file's name.
         name: String,
     },
+    /// Show the bundled demonstration in place of the recordings.
+    Demo,
     /// Let the shell have the terminal for a while.
     Suspend,
     /// Draw everything anew.
@@ -63,6 +65,18 @@ pub enum Effect {
 pub enum Query {
     /// Which sessions there are.
     Sessions,
+    /// What is beside the list of sessions: the last problem of one, its slowest tools, its last calls.
+    Summary(SessionKey),
+    /// How many rules these sessions broke, one after the other, when there is nothing else to do.
+    Judge(Vec<SessionKey>),
+    /// Give a session a label, or take it away.
+    Label(SessionKey, Option<String>),
+    /// Delete a session.
+    Delete(SessionKey),
+    /// Which messages of a session have marks.
+    Marks(SessionKey),
+    /// Put a mark on a message in place of the one that it has, or take it away; answered with all marks.
+    Mark(SessionKey, At, Option<MarkLine>),
     /// To be told when a session grows, until another one is watched.
     Watch(SessionKey),
     /// Some rows once more: those of calls that were waiting.
@@ -151,6 +165,14 @@ pub struct RowsAnswer {
 pub enum Answer {
     /// The sessions, live ones first; `true` when their figures are up to date.
     Sessions(Vec<SessionLine>, bool),
+    /// What is beside the list of sessions.
+    Summary(Box<SessionSummary>),
+    /// How many rules a session broke, errors, warnings and notes, if that is known now; and whether it was the last one.
+    Judged(SessionKey, Option<[u64; 3]>, bool),
+    /// Marks of a session, all of them; what was changed, if anything was, in words.
+    Marks(Vec<MarkLine>, String),
+    /// Something was changed in the recordings, in words; the sessions are to be looked at anew.
+    Changed(String),
     /// Rows.
     Rows(RowsAnswer),
     /// Rows that are there already, as they are now.

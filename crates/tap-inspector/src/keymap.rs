@@ -1,7 +1,5 @@
 //! Keys: one table, from which input is read and the help is made.
 
-use crate::input::Key;
-
 /// Where a key means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -98,9 +96,17 @@ pub enum Action {
     Pager,
     Editor,
     Mark,
+    Bookmark,
+    Note,
     NextMark,
     PreviousMark,
     Reload,
+    Sort,
+    MarkSession,
+    Compare,
+    Label,
+    Delete,
+    Demo,
     ToggleKeys,
     Scale,
     ZoomIn,
@@ -128,7 +134,7 @@ pub enum Action {
 pub struct Binding {
     /// Where.
     pub scope: Scope,
-    /// Any of these keys, by [`Key::name`].
+    /// Any of these keys, by [`Key::name`](crate::Key::name).
     pub keys: &'static [&'static str],
     /// Does this.
     pub action: Action,
@@ -179,6 +185,12 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Moving, &["h", "left"], Action::Left, "left", "fold, or to the list"),
     bind(Scope::Moving, &["l", "right"], Action::Right, "right", "unfold, or into the message"),
     bind(Scope::Moving, &["enter"], Action::Open, "open", "open what the cursor is on"),
+    bind(Scope::Sessions, &["o"], Action::Sort, "sort", "newest, name, calls, errors, longest, largest first"),
+    bind(Scope::Sessions, &["m"], Action::MarkSession, "mark-session", "mark it, to compare another one with it"),
+    bind(Scope::Sessions, &["D"], Action::Compare, "compare", "compare it with the marked one"),
+    bind(Scope::Sessions, &["L"], Action::Label, "label", "a name of yours, `@name` on the command line"),
+    bind(Scope::Sessions, &["del"], Action::Delete, "delete", "delete it; asks"),
+    bind(Scope::Sessions, &["d"], Action::Demo, "demo", "where there are no sessions: a demonstration"),
     bind(Scope::Sessions, &["ctrl-r", "f5"], Action::Reload, "reload", "look for new sessions"),
     bind(
         Scope::Sessions,
@@ -206,6 +218,8 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["F"], Action::Follow, "follow", "stay at the end as it grows, or not"),
     bind(Scope::Session, &["v"], Action::CallsOrFrames, "calls-or-frames", "a row a call, or a row a message"),
     bind(Scope::Session, &["m"], Action::Mark, "mark", "mark this message, or not"),
+    bind(Scope::Session, &["b"], Action::Bookmark, "bookmark", "give this message a name, `REF:@name`"),
+    bind(Scope::Session, &[";"], Action::Note, "note", "write something about this message"),
     bind(Scope::Session, &["'"], Action::NextMark, "next-mark", "to the next mark"),
     bind(Scope::Session, &["f"], Action::FollowCall, "follow-call", "only the call under the cursor, or all again"),
     bind(Scope::Sequence, &["l"], Action::Scale, "scale", "the axis linear, logarithmic, or a step a message"),
@@ -230,7 +244,7 @@ pub const KEYMAP: &[Binding] = &[
         &["D"],
         Action::CompareThis,
         "compare-session",
-        "compare this session with the one of the same server before",
+        "compare this session with the marked one, or the one of its server before",
     ),
     bind(Scope::Compare, &["]"], Action::NextChange, "next-change", "to the next line that differs"),
     bind(Scope::Compare, &["["], Action::PreviousChange, "previous-change", "to the one before"),
@@ -276,18 +290,10 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["E"], Action::Editor, "editor", "the message in $EDITOR"),
 ];
 
-/// What a key does in the first of these scopes in which it does anything.
-pub(crate) fn action(key: Key, scopes: &[Scope]) -> Option<Action> {
-    let name = key.name();
-    scopes.iter().find_map(|scope| {
-        let found = KEYMAP.iter().find(|binding| binding.scope == *scope && binding.keys.contains(&name.as_str()));
-        found.map(|binding| binding.action)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Key;
 
     /// Keys that mean something else where there is an axis of time. What they mean elsewhere is not there: no pane to widen,
     /// nothing to unfold.

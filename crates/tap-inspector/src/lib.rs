@@ -30,6 +30,8 @@ mod place;
 mod prompt;
 mod search;
 mod sequence;
+mod sessions;
+mod settings;
 mod state;
 mod stats;
 #[cfg(test)]
@@ -44,7 +46,7 @@ mod view;
 pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::{CompareLine, ComparePlace, CompareQuery, CompareSign, Compared, ComparedSide, LineDifferences};
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, HttpRequest, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
+    Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
     Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
@@ -53,6 +55,8 @@ pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use overview::{Overview, Part as OverviewPart};
 pub use search::{Hit, HitSession, Hits, KEPT_HITS, Snippet};
+pub use sessions::{SessionSummary, Sort};
+pub use settings::{HISTORY, Keys, Remembered};
 pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
 pub use theme::Theme;
 pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

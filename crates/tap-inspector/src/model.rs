@@ -1,6 +1,6 @@
 //! The model: all that the inspector knows, and which questions are open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use tap_session::{At, Severity};
 
 use crate::about::Slot;
 use crate::compare::Compare;
-use crate::data::{FindingLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::data::{FindingLine, MarkLine, MessageParts, Row, SessionKey, SessionLine};
 use crate::detail::Find;
-use crate::effect::Ticket;
+use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
 use crate::list::Rows;
 use crate::overview::Overseen;
@@ -19,11 +19,14 @@ use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
 use crate::sequence::Sequence;
+use crate::sessions::Sessions;
+use crate::settings::Keys;
 use crate::state::Stated;
 use crate::stats::Stats;
 use crate::theme::Theme;
 use crate::tools::Tools;
 use crate::tree::Tree;
+use crate::update::MarkPart;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +76,11 @@ pub struct Inspector {
     /// Filters that were used, the oldest first.
     pub(crate) history: Vec<String>,
     pub(crate) shows_keys: bool,
+    pub(crate) keys: Keys,
+    /// A row a call in sessions that are opened, not a row a message.
+    pub(crate) calls: bool,
+    /// The view of a session that was looked at last.
+    pub(crate) last_view: View,
     /// Share of the width that the list has beside a message, percent.
     pub(crate) split: u16,
     newest_ticket: u64,
@@ -84,37 +92,6 @@ pub(crate) struct Note {
     pub(crate) text: String,
     pub(crate) bad: bool,
     pub(crate) until_unix_ns: u64,
-}
-
-/// The list of sessions.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    pub(crate) lines: Vec<SessionLine>,
-    pub(crate) loaded: bool,
-    pub(crate) cursor: usize,
-    pub(crate) top: usize,
-    /// Only those that hold this text are shown.
-    pub(crate) filter: String,
-    pub(crate) ticket: Option<Ticket>,
-    /// When they were asked for last, nanoseconds since the Unix epoch.
-    pub(crate) asked_unix_ns: u64,
-}
-
-impl Sessions {
-    /// Those that are shown.
-    pub(crate) fn shown(&self) -> Vec<&SessionLine> {
-        let wanted = self.filter.to_lowercase();
-        let fits = |line: &&SessionLine| {
-            let texts = [Some(&line.name), Some(&line.command), line.client.as_ref(), line.server.as_ref()];
-            wanted.is_empty()
-                || texts
-                    .into_iter()
-                    .flatten()
-                    .chain(line.revision.as_ref())
-                    .any(|text| text.to_lowercase().contains(&wanted))
-        };
-        self.lines.iter().filter(fits).collect()
-    }
 }
 
 /// Which pane has the keys.
@@ -172,7 +149,9 @@ pub(crate) struct Open {
     /// Where the cursor jumped from, and how far back among them it is.
     pub(crate) jumps: Vec<At>,
     pub(crate) jumps_back: usize,
-    pub(crate) marks: BTreeSet<At>,
+    pub(crate) marks: BTreeMap<At, MarkLine>,
+    /// The question about them that was asked last, while it is open.
+    pub(crate) marking: Option<Ticket>,
     /// Looking for the next problem, this way, from here.
     pub(crate) seeking: Option<Seeking>,
     /// A question about what came while a call was running.
@@ -202,6 +181,12 @@ pub(crate) struct Point {
 }
 
 impl Open {
+    /// The mark of a row: of a call, that of its answer too.
+    pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
+        let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
+        self.marks.get(&row.at()).or_else(|| self.marks.get(&answer?))
+    }
+
     /// The message that is looked at.
     pub(crate) fn at(&self) -> Option<At> {
         self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
@@ -213,6 +198,8 @@ impl Open {
 pub(crate) struct Findings {
     pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
     pub(crate) n: u64,
+    /// The same as errors, warnings and notes.
+    pub(crate) n_by_severity: [u64; 3],
     /// How far the session was judged.
     pub(crate) seq: u64,
     pub(crate) complete: bool,
@@ -303,6 +290,12 @@ pub(crate) enum Overlay {
     Find(Prompt),
     /// A number that is being typed.
     Jump(Prompt),
+    /// A name or a note for a message.
+    Mark(Prompt, At, MarkPart),
+    /// A label for a session.
+    Label(Prompt, SessionKey),
+    /// What is to be done if the answer is yes.
+    Confirm(String, Query),
     /// Something to do by its name, and which of the matches is chosen.
     Palette(Prompt, usize),
 }
@@ -327,6 +320,9 @@ impl Inspector {
             note: None,
             history: Vec::new(),
             shows_keys: true,
+            keys: Keys::default(),
+            calls: true,
+            last_view: View::Timeline,
             split: 50,
             newest_ticket: 0,
         }

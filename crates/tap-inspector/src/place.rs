@@ -7,12 +7,14 @@ use crate::data::Moment;
 pub(crate) enum Place {
     /// The message with this number.
     Message(u64),
+    /// The message with a bookmark of this name.
+    Bookmark(String),
     /// The first message from a moment on.
     Moment(Moment),
 }
 
 /// What can be typed.
-pub(crate) const ABOUT: &str = "a number, a time like 14:02:11, or a time since the beginning like +13.4s";
+pub(crate) const ABOUT: &str = "a number, a time like 14:02:11, a time since the beginning like +13.4s, a @bookmark";
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -24,6 +26,9 @@ impl Place {
         let wrong = || format!("`{text}` is no place: {ABOUT}");
         if let Some(since) = text.strip_prefix('+') {
             return since_of(since).map(|ns| Self::Moment(Moment::Since(ns))).ok_or_else(wrong);
+        }
+        if let Some(name) = text.strip_prefix('@').filter(|name| !name.is_empty()) {
+            return Ok(Self::Bookmark(name.into()));
         }
         if text.contains(':') {
             return clock_of(text).map(|ns| Self::Moment(Moment::Clock(ns))).ok_or_else(wrong);
@@ -105,6 +110,8 @@ mod tests {
             ("00:00", clock(0)),
             ("14:02:11", clock(50_531_000_000_000)),
             ("goto 14:02:11.323", clock(50_531_323_000_000)),
+            ("@here", Some(Place::Bookmark("here".into()))),
+            ("@", None),
             ("", None),
             ("0", None),
             ("x", None),
@@ -126,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_typed_is_a_place_or_wrong(typed in "[+#:.0-9a-z é]{0,12}") {
+        fn whatever_is_typed_is_a_place_or_wrong(typed in "[+#@:.0-9a-z é]{0,12}") {
             let _ = Place::read(&typed);
         }
     }

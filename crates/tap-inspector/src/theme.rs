@@ -86,6 +86,53 @@ impl Theme {
         }
     }
 
+    /// What the meanings are called, of which [`set`](Self::set) sets the style.
+    pub const MEANINGS: [&'static str; 11] =
+        ["good", "bad", "warning", "dim", "bold", "name", "string", "number", "cursor", "cursor-elsewhere", "frame"];
+
+    /// Sets the style of a meaning: `bold red`, `underlined`, `39` for the colour with that number, `plain`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub fn set(&mut self, meaning: &str, style: &str) -> Result<(), String> {
+        let place = match meaning {
+            "good" => &mut self.good,
+            "bad" => &mut self.bad,
+            "warning" => &mut self.warning,
+            "dim" => &mut self.dim,
+            "bold" => &mut self.bold,
+            "name" => &mut self.name,
+            "string" => &mut self.string,
+            "number" => &mut self.number,
+            "cursor" => &mut self.cursor,
+            "cursor-elsewhere" => &mut self.cursor_elsewhere,
+            "frame" => &mut self.frame,
+            _ => return Err(format!("nothing has the meaning `{meaning}`")),
+        };
+        let mut new = Style::new();
+        for word in style.split_whitespace() {
+            new = match word {
+                "plain" => new,
+                "bold" => new.add_modifier(Modifier::BOLD),
+                "dim" => new.add_modifier(Modifier::DIM),
+                "italic" => new.add_modifier(Modifier::ITALIC),
+                "underlined" => new.add_modifier(Modifier::UNDERLINED),
+                "reverse" => new.add_modifier(Modifier::REVERSED),
+                word => match word.parse::<Color>() {
+                    Ok(colour) => new.fg(colour),
+                    Err(_) => {
+                        return Err(format!(
+                            "`{word}` is no colour: red, lightblue, #ff8700, 0 to 255; bold, dim, italic, underlined, reverse, plain"
+                        ));
+                    }
+                },
+            };
+        }
+        *place = new;
+        Ok(())
+    }
+
     /// The theme of this name: `terminal`, `blue-and-orange`, `plain`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -95,5 +142,29 @@ impl Theme {
             "plain" => Some(Self::plain()),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn styles_are_set_by_their_words() {
+        let mut theme = Theme::plain();
+        for (style, expected) in [
+            ("bold red", Style::new().fg(Color::Red).add_modifier(Modifier::BOLD)),
+            ("208", Style::new().fg(Color::Indexed(208))),
+            ("#ff8700 underlined", Style::new().fg(Color::Rgb(255, 135, 0)).add_modifier(Modifier::UNDERLINED)),
+            ("plain", Style::new()),
+        ] {
+            theme.set("bad", style).unwrap();
+            assert_eq!(theme.bad, expected, "{style}");
+        }
+        for meaning in Theme::MEANINGS {
+            theme.set(meaning, "red").unwrap();
+        }
+        assert!(theme.set("bat", "red").unwrap_err().contains("`bat`"));
+        assert!(theme.set("bad", "redd").unwrap_err().contains("`redd` is no colour"));
     }
 }

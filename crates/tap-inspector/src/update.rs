@@ -2,17 +2,22 @@
 
 mod actions;
 mod copying;
+mod marks;
 mod navigate;
 mod postpone;
 mod session;
+mod sessions;
 mod typing;
+
+pub(crate) use marks::MarkPart;
 
 use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
-use crate::keymap::{Action, action};
+use crate::keymap::Action;
 use crate::model::{Detail, Inspector, Open, Overlay, Pane, View};
 use crate::prompt::Prompt;
+use crate::sessions::Sessions;
 
 /// Rows that the wheel moves by.
 const WHEEL: isize = 3;
@@ -28,6 +33,17 @@ impl Inspector {
         self.opens = session;
         self.ask_sessions(&mut effects);
         effects
+    }
+
+    /// The same with other recordings: nothing is known of them. Answers to older questions are of no interest.
+    #[must_use]
+    pub fn start_anew(&mut self, session: Option<SessionKey>) -> Vec<Effect> {
+        self.open = None;
+        let sort = self.sessions.sort;
+        self.sessions = Sessions::default();
+        self.sessions.sort = sort;
+        self.view = View::Sessions;
+        self.start_at(session)
     }
 
     /// Takes what happened, and says what is to be done.
@@ -51,7 +67,7 @@ impl Inspector {
             Input::Answer(ticket, answer) => self.answer(ticket, answer, &mut effects),
             Input::Failed(ticket, why) => {
                 if let Some(ticket) = ticket {
-                    self.sessions.ticket = self.sessions.ticket.filter(|asked| *asked != ticket);
+                    self.sessions.failed(ticket);
                     self.session_failed(ticket);
                     self.about_failed(ticket);
                     self.search_failed(ticket);
@@ -69,7 +85,11 @@ impl Inspector {
         self.fetch_stats(&mut effects);
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
+        self.fetch_sessions(&mut effects);
         self.fit();
+        if self.view.name().is_some() {
+            self.last_view = self.view;
+        }
         effects
     }
 
@@ -99,28 +119,32 @@ impl Inspector {
     fn answer(&mut self, ticket: Ticket, answer: Answer, effects: &mut Vec<Effect>) {
         match answer {
             Answer::Sessions(lines, complete) if self.sessions.ticket == Some(ticket) => {
-                let key = self.sessions.shown().get(self.sessions.cursor).map(|line| line.key);
-                self.sessions.lines = lines;
-                self.sessions.loaded = true;
                 self.sessions.ticket = self.sessions.ticket.filter(|_| !complete);
-                let shown = self.sessions.shown();
-                let place = key.and_then(|key| shown.iter().position(|line| line.key == key));
-                self.sessions.cursor = place.unwrap_or(0).min(shown.len().saturating_sub(1));
+                self.sessions.set_lines(lines);
                 if let Some(open) = &mut self.open
-                    && let Some(line) = self.sessions.lines.iter().find(|line| line.key == open.session.key)
+                    && let Some(line) = self.sessions.find(open.session.key)
                 {
                     open.session = line.clone();
                 }
                 if let Some(key) = self.opens
-                    && let Some(line) = self.sessions.lines.iter().find(|line| line.key == key).cloned()
+                    && let Some(line) = self.sessions.find(key).cloned()
                 {
                     self.opens = None;
-                    self.sessions.cursor = self.sessions.shown().iter().position(|line| line.key == key).unwrap_or(0);
+                    self.sessions.go_to(key);
                     self.open_session_line(line, effects);
+                    // Where it was left the last time.
+                    self.view = self.last_view;
                     if let Some(at) = self.opens_at.take() {
                         self.jump(at, effects);
                     }
                 }
+            }
+            Answer::Summary(about) => self.sessions.take_summary(ticket, *about),
+            Answer::Judged(key, n_findings, is_last) => self.sessions.take_judged(ticket, key, n_findings, is_last),
+            Answer::Changed(what) => {
+                self.sessions.changing = self.sessions.changing.filter(|asked| *asked != ticket);
+                self.say(what, false);
+                self.ask_sessions(effects);
             }
             Answer::Sessions(..) => {}
             Answer::About(about) => self.take_about(ticket, *about),
@@ -135,9 +159,10 @@ impl Inspector {
     }
 
     fn key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        self.note = self.note.take().filter(|note| note.until_unix_ns != u64::MAX);
         if self.overlay.is_some() {
             self.overlay_key(key, effects);
-        } else if let Some(action) = action(key, self.scopes()) {
+        } else if let Some(action) = self.keys.action(key, self.scopes()) {
             self.act(action, effects);
         }
     }
@@ -172,7 +197,7 @@ impl Inspector {
         match self.view {
             View::Sessions => {
                 let chosen = self.sessions.top + row;
-                if chosen < self.sessions.shown().len() {
+                if chosen < self.sessions.n_shown() {
                     if self.sessions.cursor == chosen {
                         self.act(Action::Open, effects);
                     }
@@ -209,7 +234,7 @@ impl Inspector {
             Action::Filter if self.view == View::Timeline && self.has_message() => self.act(Action::Find, effects),
             Action::Filter => {
                 let text = match (self.view, &self.open) {
-                    (View::Sessions, _) => self.sessions.filter.clone(),
+                    (View::Sessions, _) => self.sessions.filter().to_owned(),
                     (View::Search, _) => {
                         self.search.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default()
                     }
@@ -238,20 +263,17 @@ impl Inspector {
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
             Action::PageUp => self.move_by(-self.list_height().cast_signed()),
-            Action::First | Action::Last if self.view == View::Sessions => {
-                let last = self.sessions.shown().len().saturating_sub(1);
-                self.sessions.cursor = if action == Action::First { 0 } else { last };
-                self.keep_session_in_sight();
-            }
-            Action::Open if self.view == View::Sessions => self.open_chosen(effects),
             Action::ComparePrevious => {
-                if let Some(key) = self.sessions.shown().get(self.sessions.cursor).map(|line| line.key) {
+                if let Some(key) = self.sessions.chosen().map(|line| line.key) {
                     self.compare_with_previous(key, effects);
                 }
             }
+            other if self.view == View::Sessions => {
+                self.act_in_sessions(other, effects);
+            }
             Action::CompareThis => {
                 if let Some(key) = self.open_session() {
-                    self.compare_with_previous(key, effects);
+                    self.compare_with_marked(key, effects);
                 }
             }
             other if self.view == View::Compare => self.act_in_compare(other, effects),
@@ -275,7 +297,7 @@ impl Inspector {
             return;
         }
         match (self.view, &mut self.open) {
-            (View::Sessions, _) if !self.sessions.filter.is_empty() => self.sessions.filter.clear(),
+            (View::Sessions, _) if !self.sessions.filter().is_empty() => self.sessions.set_filter(String::new()),
             (View::Sessions, _) => effects.push(Effect::Quit),
             (View::Compare, _) => self.back_in_compare(effects),
             (View::Search, _) | (_, None) => self.view = View::Sessions,
@@ -322,7 +344,7 @@ impl Inspector {
 
     pub(crate) fn keep_session_in_sight(&mut self) {
         let height = self.list_height();
-        let last = self.sessions.shown().len().saturating_sub(1);
+        let last = self.sessions.n_shown().saturating_sub(1);
         let sessions = &mut self.sessions;
         sessions.cursor = sessions.cursor.min(last);
         sessions.top = sessions.top.min(sessions.cursor);
@@ -352,6 +374,9 @@ impl Inspector {
             Some(Overlay::Copy(chosen)) => self.copy_key(chosen, key, effects),
             Some(Overlay::Find(prompt)) => self.find_key(prompt, key),
             Some(Overlay::Jump(prompt)) => self.jump_key(prompt, key, effects),
+            Some(Overlay::Mark(prompt, at, part)) => self.mark_key(prompt, (at, part), key, effects),
+            Some(Overlay::Label(prompt, session)) => self.label_key(prompt, session, key, effects),
+            Some(Overlay::Confirm(_, query)) => self.confirm_key(query, key, effects),
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),
             None => {}
         }

@@ -21,6 +21,7 @@ use crate::keymap::{Action, KEYMAP, Scope};
 use crate::model::{Form, Inspector, Open, Pane, View};
 use crate::text::{fitted, span};
 
+pub(crate) use sessions::PANEL_FROM;
 pub(crate) use state::{pressed, strip_height};
 
 /// From this width on a message stands beside the list.
@@ -132,9 +133,17 @@ impl Inspector {
             return;
         }
         let actions: &[Action] = match self.view {
-            View::Sessions => {
-                &[Action::Open, Action::Filter, Action::Reload, Action::Palette, Action::Help, Action::Back]
-            }
+            View::Sessions => &[
+                Action::Open,
+                Action::Filter,
+                Action::Sort,
+                Action::MarkSession,
+                Action::Compare,
+                Action::Label,
+                Action::Delete,
+                Action::Help,
+                Action::Back,
+            ],
             View::Timeline => &[
                 Action::Open,
                 Action::Filter,
@@ -214,7 +223,11 @@ impl Inspector {
             self.scopes().iter().find_map(in_scope)
         };
         for binding in actions.iter().filter_map(named) {
-            spans.push(span(binding.keys.first().unwrap_or(&""), self.theme.bold));
+            let keys = self.keys.of(binding);
+            let Some(key) = keys.first() else {
+                continue;
+            };
+            spans.push(span(key, self.theme.bold));
             spans.push(span(&format!(" {}  ", binding.name.replace('-', " ")), self.theme.dim));
         }
         frame.render_widget(

@@ -8,6 +8,7 @@
 //! in whatever happens) and [`Store`] (how it gets out).
 
 mod about;
+mod bookmarks;
 mod derive;
 mod error;
 mod exchanges;
@@ -30,6 +31,7 @@ mod traffic;
 mod writer;
 
 pub use about::Called;
+pub use bookmarks::{Bookmark, NAME_CHARS, NOTE_CHARS, Refused, is_name};
 pub use error::StoreError;
 pub use marks::Mark;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};

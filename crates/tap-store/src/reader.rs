@@ -51,6 +51,8 @@ pub struct Session {
     pub end: Option<SessionEnd>,
     /// What its frames came to.
     pub digest: Digest,
+    /// What a person calls it.
+    pub label: Option<String>,
 }
 
 /// What a session's frames come to.
@@ -128,6 +130,8 @@ pub struct Store {
     derivers: RefCell<HashMap<SessionId, Deriver>>,
     newest: RefCell<Newest>,
     pub(crate) texts: Texts,
+    /// Whether it has the tables of what people say: one that cannot be written may be too old for that.
+    has_bookmarks: bool,
 }
 
 impl Store {
@@ -175,7 +179,11 @@ impl Store {
         prepare(&mut connection, path, writable)?;
         let texts = Texts::default();
         texts.register(&connection).map_err(|source| StoreError::sqlite(path, source))?;
+        let has_bookmarks = "SELECT count(*) = 3 FROM main.sqlite_schema WHERE name IN ('label', 'mark', 'deleted')";
+        let has_bookmarks = connection.query_row(has_bookmarks, [], |row| row.get(0));
+        let has_bookmarks = has_bookmarks.map_err(|source| StoreError::sqlite(path, source))?;
         Ok(Self {
+            has_bookmarks,
             path: path.into(),
             connection: RefCell::new(connection),
             writable: Cell::new(writable),
@@ -192,6 +200,16 @@ impl Store {
         &self.path
     }
 
+    pub(crate) fn has_bookmarks(&self) -> bool {
+        self.has_bookmarks
+    }
+
+    /// Forgets what is kept of a session that is no more.
+    pub(crate) fn forget(&self, session: SessionId) {
+        self.derivers.borrow_mut().remove(&session);
+        self.newest.take();
+    }
+
     pub(crate) fn sort(&self, source: rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.path, source)
     }
@@ -205,18 +223,28 @@ impl Store {
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Session>> {
-            let mut select = connection.prepare_cached(
+            let (label, is_there) = if self.has_bookmarks {
+                (
+                    "(SELECT label FROM label WHERE label.session = session.id)",
+                    "session.id NOT IN (SELECT session FROM deleted)",
+                )
+            } else {
+                ("NULL", "true")
+            };
+            let mut select = connection.prepare_cached(&format!(
                 "SELECT session.id, uuid, name, transport, command, folder, environment, recorded_by, tap_pid, server_pid,
                         opened_unix_ns, closed_at_ns, end_reason, end_code, end_text, lost_bytes,
                         n_frames, n_messages, n_calls, n_errors, n_bytes, client, server, revision,
                         coalesce(closed_at_ns, newest.at_ns) AS newest_at_ns,
                         CASE WHEN closed_at_ns IS NULL THEN newest.pieces END AS newest_pieces,
-                        CASE WHEN closed_at_ns IS NULL THEN newest.bytes END AS newest_bytes
+                        CASE WHEN closed_at_ns IS NULL THEN newest.bytes END AS newest_bytes,
+                        {label} AS label
                  FROM session LEFT JOIN digest ON digest.session = session.id
                  LEFT JOIN segment AS newest ON newest.session = session.id AND newest.number =
                      (SELECT max(number) FROM segment WHERE segment.session = session.id)
+                 WHERE {is_there}
                  ORDER BY session.id DESC",
-            )?;
+            ))?;
             let found = select.query_map([], |row| session_from(row, &self.liveness))?;
             found.collect()
         };
@@ -401,36 +429,6 @@ impl Store {
             ))?;
             let found = select.query_map([session.0], |row| listed_from(row, 0))?;
             found.collect()
-        };
-        read().map_err(|source| self.sort(source))
-    }
-
-    /// The newest result of a request with this method that lies before a place, in one session of MCP if one is named.
-    ///
-    /// It is looked for row by row from there: a million rows take about a fifth of a second.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read.
-    pub fn newest_result(
-        &self,
-        session: SessionId,
-        conversation: Option<HttpSessionNumber>,
-        method: &str,
-        before: At,
-    ) -> Result<Option<Listed>, StoreError> {
-        let connection = self.connection.borrow();
-        let of = conversation.map_or_else(String::new, |number| format!("AND conversation = {}", number.0));
-        let columns = columns("message", LISTED_COLUMNS);
-        let statement = format!(
-            "SELECT {columns} FROM message
-             WHERE session = ? AND (seq, member) < (?, ?) AND kind = 3 AND method = ? {of}
-             ORDER BY seq DESC, member DESC LIMIT 1"
-        );
-        let read = || -> rusqlite::Result<Option<Listed>> {
-            let mut select = connection.prepare_cached(&statement)?;
-            let place = params![session.0, signed(before.seq), signed(before.member), method];
-            select.query_row(place, |row| listed_from(row, 0)).optional()
         };
         read().map_err(|source| self.sort(source))
     }

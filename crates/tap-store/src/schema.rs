@@ -13,8 +13,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use crate::error::StoreError;
 
 /// One statement list a schema version; the first makes version 1. A landed one is never changed.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("../migrations/0001_ground.sql"), include_str!("../migrations/0002_http.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("../migrations/0001_ground.sql"),
+    include_str!("../migrations/0002_http.sql"),
+    include_str!("../migrations/0003_marks.sql"),
+];
 
 /// The newest schema that this crate knows.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;

@@ -277,6 +277,7 @@ pub(crate) fn session_from(row: &rusqlite::Row<'_>, liveness: &Liveness) -> rusq
                 revision: row.get("revision")?,
             },
         },
+        label: row.get("label")?,
     })
 }
 

@@ -142,9 +142,12 @@ impl Writer {
 
 pub(crate) fn insert_session(connection: &Connection, start: &SessionStart) -> rusqlite::Result<i64> {
     connection.execute(
-        "INSERT INTO session (uuid, name, command, folder, environment, transport, recorded_by, tap_pid, server_pid,
+        // The number of a session that was deleted is never given again: somebody may remember what it meant.
+        "INSERT INTO session (id, uuid, name, command, folder, environment, transport, recorded_by, tap_pid, server_pid,
                               opened_unix_ns)
-         VALUES (:uuid, :name, :command, :folder, :environment, :transport, :recorded_by, :tap_pid, :server_pid,
+         VALUES ((SELECT coalesce(max(number), 0) + 1 FROM
+                     (SELECT max(id) AS number FROM session UNION ALL SELECT max(session) FROM deleted)),
+                 :uuid, :name, :command, :folder, :environment, :transport, :recorded_by, :tap_pid, :server_pid,
                  :opened_unix_ns)",
         named_params! {
             ":uuid": start.uuid,

@@ -49,6 +49,9 @@ pub(crate) struct Global {
     /// Do not show long output through $PAGER on a terminal
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
+    /// The configuration [default: $XDG_CONFIG_HOME/mcp-tap/config.toml]
+    #[arg(long, global = true, value_name = "PATH", env = "MCP_TAP_CONFIG", value_hint = ValueHint::FilePath, hide_env_values = true, hide_short_help = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Write no talk on stderr, only errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
@@ -136,6 +139,11 @@ pub(crate) enum Command {
     Demo,
     /// Where the database is, and what is in it
     Db(Db),
+    /// What is configured, and where each value came from
+    ///
+    /// `config.toml` has `theme`, `mouse`, `[keys]` (what it is called in the inspector's help = keys) and `[colours]` (a meaning = a
+    /// style). Exit code 1 when something in it is wrong.
+    Config(Config),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -207,6 +215,9 @@ pub(crate) struct Inspect {
     /// Colours: terminal, blue-and-orange, plain
     #[arg(long, value_name = "NAME")]
     pub(crate) theme: Option<String>,
+    /// Leave the mouse to the terminal, so that it selects text
+    #[arg(long)]
+    pub(crate) no_mouse: bool,
 }
 
 /// Options of `ls`.
@@ -476,6 +487,21 @@ pub(crate) struct Import {
     /// Files that `mcp-tap export` wrote
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `config`.
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    pub(crate) what: ConfigCommand,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print all values, and where each came from
+    Show,
+    /// Print the path of the file
+    Path,
 }
 
 /// Options of `db`.

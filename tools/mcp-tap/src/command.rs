@@ -3,6 +3,7 @@
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod check;
+pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;

@@ -56,3 +56,9 @@ impl From<std::io::Error> for Failure {
         Self { silent, ..Self::new(format!("cannot write the output: {error}")) }
     }
 }
+
+/// Of what is known, what is most like something that is not, if anything is.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = known.map(|known| (strsim::jaro_winkler(name, known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.filter(|(likeness, _)| *likeness > 0.7).map(|(_, known)| known)
+}

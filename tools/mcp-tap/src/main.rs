@@ -6,11 +6,13 @@
 mod arguments;
 mod command;
 mod comparing;
+mod configuration;
 mod counting;
 mod credentials;
 mod failure;
 mod filtering;
 mod following;
+mod marks;
 mod name;
 mod new_file;
 mod output;
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Import(import) => command::transfer::import_files(&global, &import),
         Command::Demo => command::demo::demo(&global),
         Command::DemoServer => command::demo_server::serve().map_err(Failure::from),
+        Command::Config(config) => command::config::config(&global, &config),
         Command::Db(db) => command::db::db(&global, &db),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Arguments::command(), "mcp-tap", &mut std::io::stdout());

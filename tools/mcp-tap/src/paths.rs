@@ -20,6 +20,16 @@ pub(crate) fn log_folder() -> Result<PathBuf, Failure> {
     Ok(folder("XDG_STATE_HOME", ".local/state")?.join("mcp-tap").join("log"))
 }
 
+/// The configuration when none is named.
+pub(crate) fn default_configuration() -> Result<PathBuf, Failure> {
+    Ok(folder("XDG_CONFIG_HOME", ".config")?.join("mcp-tap").join("config.toml"))
+}
+
+/// What the inspector remembers from one run to the next.
+pub(crate) fn inspector_state() -> Result<PathBuf, Failure> {
+    Ok(folder("XDG_STATE_HOME", ".local/state")?.join("mcp-tap").join("inspector.toml"))
+}
+
 fn folder(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
     // The XDG specification says that a relative path is to be ignored.
     let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());

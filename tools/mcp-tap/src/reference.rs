@@ -1,8 +1,8 @@
 //! References: how a session, or a part of it, is named on the command line.
 //!
-//! `last`, `last.2`, `github`, `github.2`, the start of an id (4 characters or more), a file; then perhaps `/2` for the second
-//! session of MCP in a recording over HTTP; then perhaps `:42`, `:10..40`, `:..42`, `:10..`, or `:42.3` for the third message
-//! of a batch. None of them needs quoting in any shell. Messages are numbered over all of a recording. A path that exists is
+//! `last`, `last.2`, `github`, `github.2`, `@label`, the start of an id (4 characters or more), a file; then perhaps `/2` for the second
+//! session of MCP in a recording over HTTP; then perhaps `:42`, `:10..40`, `:..42`, `:10..`, `:@name` for a bookmark, or
+//! `:42.3` for the third message of a batch. None of them needs quoting in any shell. Messages are numbered over all of a recording. A path that exists is
 //! that file, whatever it ends in.
 
 mod found;
@@ -15,10 +15,10 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 use tap_session::At;
-use tap_store::{Imported, Profile, Session, Store, StoreError, import};
+use tap_store::{Imported, Profile, Session, Store, StoreError, import, is_name};
 
 use crate::arguments::{Global, Which};
-use crate::failure::Failure;
+use crate::failure::{Failure, nearest};
 use crate::new_file::is_same;
 use crate::paths::default_database;
 use crate::text::shown;
@@ -35,12 +35,16 @@ pub(crate) struct Reference {
     inside: Option<(Place, u64)>,
     /// Which part of the session.
     pub(crate) part: Part,
+    /// The bookmark that is meant; which message it is on is known when the session was found.
+    bookmark: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     /// The newest session, the second newest, …, counted from 1.
     Last(usize),
+    /// By what a person called it.
+    Label(String),
     /// By name, counted from the newest; or by the start of an id.
     Named(String, usize),
     /// A text recording or a database.
@@ -78,8 +82,17 @@ impl FromStr for Reference {
     type Err = String;
 
     fn from_str(written: &str) -> Result<Self, String> {
+        let mut bookmark = None;
         let (place, part) = match written.rsplit_once(':') {
-            Some((place, part)) if part.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '@') => {
+            Some((place, part)) if part.starts_with('@') => {
+                let name = part.trim_start_matches('@');
+                if !is_name(name) {
+                    return Err(format!("`{part}` is no bookmark's name, as in last:@here"));
+                }
+                bookmark = Some(name.to_owned());
+                (place, Part::All)
+            }
+            Some((place, part)) if part.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
                 (place, parse_part(part)?)
             }
             Some((place, "")) if !place.is_empty() => {
@@ -90,14 +103,11 @@ impl FromStr for Reference {
         if place.is_empty() {
             return Err("a session is missing, as in last or github.2".into());
         }
-        Ok(Self { written: written.into(), place: parse_place(place)?, inside: parse_inside(place), part })
+        Ok(Self { written: written.into(), place: parse_place(place)?, inside: parse_inside(place), part, bookmark })
     }
 }
 
 fn parse_part(part: &str) -> Result<Part, String> {
-    if part.starts_with('@') {
-        return Err("bookmarks are not known to this version; use a number, as in last:42".into());
-    }
     let number = |text: &str| match text.parse::<u64>() {
         Ok(0) | Err(_) => Err(format!("`{text}` is no message number; they count from 1")),
         Ok(number) => Ok(number),
@@ -120,6 +130,9 @@ fn parse_part(part: &str) -> Result<Part, String> {
 }
 
 fn parse_place(place: &str) -> Result<Place, String> {
+    if let Some(label) = place.strip_prefix('@').filter(|label| is_name(label)) {
+        return Ok(Place::Label(label.into()));
+    }
     let known_suffix = [".jsonl", ".db", ".mcprec"].iter().any(|suffix| place.ends_with(suffix));
     if place.contains('/') || known_suffix {
         return Ok(Place::File(place.into()));
@@ -216,12 +229,16 @@ impl<'a> Finder<'a> {
                 (rules, profile) = (imported.rules, imported.profile);
                 &text
             }
-            Place::Last(_) | Place::Named(..) => self.open(database(self.global)?)?,
+            Place::Last(_) | Place::Named(..) | Place::Label(_) => self.open(database(self.global)?)?,
         };
         let Some((session, short)) = meant.choose(&database.sessions) else {
             return Err(reference.not_found(&database.store, &database.sessions));
         };
-        let (session, part) = (session.clone(), reference.part);
+        let part = match &reference.bookmark {
+            Some(name) => Part::One(bookmarked(&database.store, session, short, name)?),
+            None => reference.part,
+        };
+        let session = session.clone();
         let (store, reference) = (database.store.clone(), short.clone());
         let found = Found { store, session, reference, part, conversation: None, file, first, rules, profile };
         match conversation {
@@ -234,7 +251,7 @@ impl<'a> Finder<'a> {
 impl Reference {
     /// The newest session.
     pub(crate) fn last() -> Self {
-        Self { written: "last".into(), place: Place::Last(1), inside: None, part: Part::All }
+        Self { written: "last".into(), place: Place::Last(1), inside: None, part: Part::All, bookmark: None }
     }
 
     /// The place that is meant, and which session of MCP there. A path that exists is a file, whatever it ends in.
@@ -254,7 +271,7 @@ impl Reference {
     pub(crate) fn file(&self) -> Option<&Path> {
         match self.meant() {
             (Place::File(path), _) => Some(path),
-            (Place::Last(_) | Place::Named(..), _) => None,
+            (Place::Last(_) | Place::Named(..) | Place::Label(_), _) => None,
         }
     }
 
@@ -273,6 +290,14 @@ impl Reference {
             Place::File(path) if !path.exists() => {
                 Failure::new(format!("there is no file {}, and no session of that name", path.display()))
             }
+            Place::Label(label) => {
+                let labels = sessions.iter().filter_map(|(session, _)| session.label.as_deref());
+                let failure = Failure::new(format!("no session has the label @{label}"));
+                match nearest(label, labels) {
+                    Some(known) => failure.hint(format!("did you mean `@{known}`?")),
+                    None => failure.hint("L in `mcp-tap inspect` gives one"),
+                }
+            }
             Place::Last(_) | Place::File(_) => {
                 Failure::new(format!("there is no session {}; there are {}", self.written, sessions.len()))
             }
@@ -281,12 +306,10 @@ impl Reference {
             }
             Place::Named(name, _) => {
                 let names = sessions.iter().map(|(session, _)| session.start.name.as_str()).chain(["last"]);
-                let near =
-                    names.map(|known| (strsim::jaro_winkler(name, known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
                 let failure = Failure::new(format!("{no_file}no session `{name}` in {}", store.path().display()));
-                match near {
-                    Some((likeness, known)) if likeness > 0.7 => failure.hint(format!("did you mean `{known}`?")),
-                    _ => failure.hint("`mcp-tap ls` lists them"),
+                match nearest(name, names) {
+                    Some(known) => failure.hint(format!("did you mean `{known}`?")),
+                    None => failure.hint("`mcp-tap ls` lists them"),
                 }
             }
         }
@@ -299,6 +322,7 @@ impl Place {
             |name: &str, count: usize| sessions.iter().filter(|(this, _)| this.start.name == name).nth(count - 1);
         match self {
             Self::Last(count) => sessions.get(count - 1),
+            Self::Label(label) => sessions.iter().find(|(this, _)| this.label.as_deref() == Some(label)),
             Self::File(path) if !path.exists() => named(&path.to_string_lossy(), 1),
             Self::File(_) => sessions.first(),
             // A name may end like a count: `gpt4.1`.
@@ -351,6 +375,19 @@ pub(crate) fn must_not_be_read<'a>(
             .hint("choose another file with -o"));
     }
     Ok(())
+}
+
+/// The message that has a bookmark of this name.
+fn bookmarked(store: &Store, session: &Session, reference: &str, name: &str) -> Result<At, Failure> {
+    let marks = store.bookmarks(session.id)?;
+    let at = marks.iter().find(|mark| mark.name.as_deref() == Some(name)).map(|mark| mark.at);
+    at.ok_or_else(|| {
+        let failure = Failure::new(format!("{reference} has no bookmark @{name}"));
+        match nearest(name, marks.iter().filter_map(|mark| mark.name.as_deref())) {
+            Some(known) => failure.hint(format!("did you mean `{reference}:@{known}`?")),
+            None => failure.hint("b in `mcp-tap inspect` makes one"),
+        }
+    })
 }
 
 /// The one session whose id starts so.

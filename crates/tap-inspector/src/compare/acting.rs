@@ -23,14 +23,22 @@ impl Inspector {
 
     /// Compares a session with the newest earlier one of a server of the same name.
     pub(crate) fn compare_with_previous(&mut self, key: SessionKey, effects: &mut Vec<Effect>) {
-        let lines = &self.sessions.lines;
-        let Some(name) = lines.iter().find(|line| line.key == key).map(|line| line.name.clone()) else {
+        let lines = self.sessions.lines();
+        let Some(name) = self.sessions.find(key).map(|line| line.name.clone()) else {
             return;
         };
         let earlier = lines.iter().filter(|line| line.name == name && line.key < key).map(|line| line.key).max();
         match earlier {
             Some(earlier) => self.begin_compare(earlier, key, effects),
             None => self.say(format!("there is no earlier session of {name}"), false),
+        }
+    }
+
+    /// Compares the session that is open with the marked one, or, if none is, with the one before.
+    pub(crate) fn compare_with_marked(&mut self, key: SessionKey, effects: &mut Vec<Effect>) {
+        match self.sessions.marked.filter(|marked| *marked != key && self.sessions.find(*marked).is_some()) {
+            Some(marked) => self.begin_compare(marked, key, effects),
+            None => self.compare_with_previous(key, effects),
         }
     }
 

@@ -68,6 +68,7 @@ impl Inspector {
                     open.rows.want(at);
                 }
                 self.list_anew(at.map_or(RowsPart::From(1), |at| RowsPart::Around(at.seq)), effects);
+                self.calls = calls;
                 self.say(if calls { "a row a call" } else { "a row a message" }, false);
             }
             Action::FollowCall => {
@@ -110,13 +111,7 @@ impl Inspector {
             Action::JumpBack => self.jump_back(effects),
             Action::JumpForward => self.jump_forward(effects),
             Action::JumpTo => self.overlay = Some(Overlay::Jump(Prompt::default())),
-            Action::Mark => {
-                if let Some(at) = open.at()
-                    && !open.marks.remove(&at)
-                {
-                    open.marks.insert(at);
-                }
-            }
+            Action::Mark | Action::Bookmark | Action::Note => self.act_on_mark(action, effects),
             Action::NextMark => self.seek_mark(true, effects),
             Action::PreviousMark => self.seek_mark(false, effects),
             Action::Form => {

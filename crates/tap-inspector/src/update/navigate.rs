@@ -20,7 +20,7 @@ impl Inspector {
     pub(super) fn move_by(&mut self, rows: isize) {
         let height = self.list_height();
         if self.view == View::Sessions {
-            let last = self.sessions.shown().len().saturating_sub(1);
+            let last = self.sessions.n_shown().saturating_sub(1);
             self.sessions.cursor = self.sessions.cursor.saturating_add_signed(rows).min(last);
             self.keep_session_in_sight();
             return;
@@ -101,7 +101,7 @@ impl Inspector {
 
     /// Opens a session at a message, as soon as it is known.
     pub(crate) fn open_at(&mut self, session: SessionKey, at: At, effects: &mut Vec<Effect>) {
-        match self.sessions.lines.iter().find(|line| line.key == session).cloned() {
+        match self.sessions.find(session).cloned() {
             Some(line) => {
                 self.open_session_line(line, effects);
                 self.jump(at, effects);
@@ -267,11 +267,11 @@ impl Inspector {
         let here = open.at().unwrap_or(At { seq: 0, member: 0 });
         let marks = &open.marks;
         let next = if forward {
-            marks.range((Bound::Excluded(here), Bound::Unbounded)).next().or(marks.first())
+            marks.range((Bound::Excluded(here), Bound::Unbounded)).next().or(marks.first_key_value())
         } else {
-            marks.range(..here).next_back().or(marks.last())
+            marks.range(..here).next_back().or(marks.last_key_value())
         };
-        match next.copied() {
+        match next.map(|(at, _)| *at) {
             Some(at) => self.jump(at, effects),
             None => self.say("no marks; m makes one", false),
         }
@@ -285,6 +285,10 @@ impl Inspector {
         };
         match place {
             Place::Message(seq) => self.jump(At { seq, member: 0 }, effects),
+            Place::Bookmark(name) => match self.bookmark(&name) {
+                Some(at) => self.jump(at, effects),
+                None => self.say(format!("there is no bookmark @{name}; b makes one"), true),
+            },
             Place::Moment(moment) => {
                 let ticket = self.ticket();
                 if let Some(open) = &mut self.open {

@@ -1,9 +1,9 @@
 //! What happens in a session that is open.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tap_session::At;
+use tap_session::{At, Severity};
 
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
@@ -24,7 +24,7 @@ const LOOK_BACK: u64 = 1_000;
 
 impl Inspector {
     pub(super) fn open_chosen(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(line) = self.sessions.shown().get(self.sessions.cursor).map(|line| (*line).clone()) {
+        if let Some(line) = self.sessions.chosen().cloned() {
             self.open_session_line(line, effects);
         }
     }
@@ -41,6 +41,7 @@ impl Inspector {
                 old.findings.ticket,
                 Some(old.watch),
                 old.again,
+                old.moment,
                 old.overseen.ticket,
                 old.unfolding.and_then(|asked| asked.ticket),
                 old.rows.pending_ticket(),
@@ -55,11 +56,13 @@ impl Inspector {
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
         let key = session.key;
         let watch = self.ticket();
+        let marking = self.ticket();
         effects.push(Effect::Ask(watch, Query::Watch(key)));
+        effects.push(Effect::Ask(marking, Query::Marks(key)));
         effects.extend(findings.ticket.map(|ticket| Effect::Ask(ticket, Query::Findings(key))));
         self.open = Some(Open {
             session,
-            calls: true,
+            calls: self.calls,
             rows: Rows::new(live),
             filter: None,
             last_seq: 0,
@@ -80,7 +83,8 @@ impl Inspector {
             tools: Tools::default(),
             jumps: Vec::new(),
             jumps_back: 0,
-            marks: BTreeSet::new(),
+            marks: BTreeMap::new(),
+            marking: Some(marking),
             seeking: None,
             unfolding: None,
             again: None,
@@ -149,6 +153,7 @@ impl Inspector {
         open.stats.failed(ticket);
         open.tools.failed(ticket);
         open.seeking = open.seeking.take().filter(|seeking| seeking.ticket != ticket);
+        open.marking = open.marking.filter(|marking| *marking != ticket);
         open.moment = open.moment.filter(|moment| *moment != ticket);
         open.state.failed(ticket);
         open.again = open.again.filter(|again| *again != ticket);
@@ -208,6 +213,13 @@ impl Inspector {
                 self.do_postponed(effects);
             }
             Answer::State(facts) => open.state.take(ticket, *facts),
+            Answer::Marks(marks, what) if open.marking == Some(ticket) => {
+                open.marking = None;
+                open.marks = marks.into_iter().map(|mark| (mark.at, mark)).collect();
+                if !what.is_empty() {
+                    self.say(what, false);
+                }
+            }
             Answer::At(at) if open.moment == Some(ticket) => {
                 open.moment = None;
                 match at {
@@ -223,7 +235,16 @@ impl Inspector {
                 let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
                 let marks = found.iter().any(|finding| is_shown(finding.at));
                 for finding in found {
+                    let counted = match finding.severity {
+                        Severity::Error => &mut open.findings.n_by_severity[0],
+                        Severity::Warning => &mut open.findings.n_by_severity[1],
+                        Severity::Note => &mut open.findings.n_by_severity[2],
+                    };
+                    *counted += 1;
                     open.findings.by_message.entry(finding.at).or_default().push(finding);
+                }
+                if complete {
+                    self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
                 }
                 if marks {
                     self.mark_detail();
@@ -271,6 +292,10 @@ impl Inspector {
             | Answer::Compared(_)
             | Answer::Differences(_)
             | Answer::Report(_)
+            | Answer::Summary(_)
+            | Answer::Marks(..)
+            | Answer::Judged(..)
+            | Answer::Changed(_)
             | Answer::Hits(_) => {}
         }
     }

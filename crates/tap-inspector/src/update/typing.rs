@@ -6,17 +6,20 @@ use crate::effect::Effect;
 use crate::input::{Key, KeyCode};
 use crate::model::{Inspector, Overlay, View};
 use crate::prompt::Prompt;
-
-/// How many filters are remembered.
-const HISTORY: usize = 200;
+use crate::settings::HISTORY;
 
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.overlay {
             Some(
-                Overlay::Filter(prompt) | Overlay::Find(prompt) | Overlay::Jump(prompt) | Overlay::Palette(prompt, _),
+                Overlay::Filter(prompt)
+                | Overlay::Find(prompt)
+                | Overlay::Jump(prompt)
+                | Overlay::Mark(prompt, ..)
+                | Overlay::Label(prompt, _)
+                | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),
-            Some(Overlay::Help(_) | Overlay::Copy(_)) | None => {}
+            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..)) | None => {}
         }
     }
 
@@ -25,10 +28,7 @@ impl Inspector {
             KeyCode::Escape => return,
             KeyCode::Enter => {
                 if self.view == View::Sessions {
-                    self.sessions.filter = prompt.text;
-                    self.sessions.cursor = 0;
-                    self.sessions.top = 0;
-                    return;
+                    return self.sessions.set_filter(prompt.text);
                 }
                 if self.read_filter(&prompt.text).is_ok() {
                     let text = prompt.text.trim().to_owned();

@@ -9,11 +9,12 @@ use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::Key;
-use crate::keymap::{KEYMAP, action};
+use crate::keymap::KEYMAP;
 use crate::model::{Inspector, Overlay, View};
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::text::{cell, fitted, span};
+use crate::update::MarkPart;
 
 /// How many candidates of a completion are offered at once.
 const CANDIDATES: usize = 8;
@@ -54,6 +55,22 @@ impl Inspector {
                 let about = Line::from(span(crate::place::ABOUT, self.theme.dim));
                 self.draw_prompt(frame, area, "#", prompt, &[about]);
             }
+            Some(Overlay::Mark(prompt, at, MarkPart::Name)) => {
+                let about = format!("a name for message {}: letters, digits, - _ . ; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(&about, self.theme.dim))]);
+            }
+            Some(Overlay::Mark(prompt, at, MarkPart::Note)) => {
+                let about = format!("a note on message {}; nothing takes it away", at.seq);
+                self.draw_prompt(frame, area, ";", prompt, &[Line::from(span(&about, self.theme.dim))]);
+            }
+            Some(Overlay::Label(prompt, _)) => {
+                let about = "letters, digits, - _ . ; nothing takes it away; `mcp-tap log @NAME` finds it";
+                self.draw_prompt(frame, area, "@", prompt, &[Line::from(span(about, self.theme.dim))]);
+            }
+            Some(Overlay::Confirm(text, _)) => {
+                let about = Line::from(span("y does it, any other key does not", self.theme.dim));
+                self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
+            }
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
                 let from = chosen.saturating_sub(9);
@@ -83,8 +100,8 @@ impl Inspector {
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
                 // A key that means something else here is told there.
-                let acts = |key: &&str| Key::named(key).and_then(|key| action(key, scopes)) == Some(binding.action);
-                let keys: Vec<&str> = binding.keys.iter().copied().filter(|key| acts(key)).collect();
+                let acts = |key: &str| Key::named(key).and_then(|key| self.keys.action(key, scopes)) == Some(binding.action);
+                let keys: Vec<&str> = self.keys.of(binding).iter().map(|key| &**key).filter(|key| acts(key)).collect();
                 if keys.is_empty() {
                     continue;
                 }

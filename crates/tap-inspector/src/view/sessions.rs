@@ -1,41 +1,60 @@
-//! The list of sessions.
+//! The list of sessions, and what one of them is about.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_text::{counted, duration, size};
 
-use crate::data::{EndKind, SessionLine};
+use super::timeline::{bar, what};
+use crate::data::{EndKind, Row, SessionLine};
 use crate::model::Inspector;
+use crate::sessions::Sort;
 use crate::text::{cell, fitted, right, span};
+
+/// From this width on it is told beside the list what the chosen session is about.
+pub(crate) const PANEL_FROM: u16 = 140;
+
+/// How wide that is.
+const PANEL: u16 = 56;
+
+/// How many tools and calls stand there.
+const SLOWEST: usize = 6;
+const LAST_CALLS: usize = 10;
 
 impl Inspector {
     pub(super) fn about_sessions(&self) -> Line<'static> {
-        let lines = &self.sessions.lines;
+        let lines = self.sessions.lines();
         let n_live = lines.iter().filter(|line| line.end == EndKind::Live).count();
         let mut spans = vec![span(&format!(" {}", counted(lines.len() as u64, "session")), Style::new())];
         if n_live > 0 {
             spans.push(span(&format!("  ● {n_live} live"), self.theme.good));
         }
-        if !self.sessions.filter.is_empty() {
-            let n_shown = self.sessions.shown().len();
-            spans.push(span(&format!("  / {}  {n_shown} shown", self.sessions.filter), self.theme.warning));
+        if self.sessions.sort != Sort::Newest {
+            spans.push(span(&format!("  ▾ {}", self.sessions.sort.name()), self.theme.dim));
+        }
+        if !self.sessions.filter().is_empty() {
+            let n_shown = self.sessions.n_shown();
+            spans.push(span(&format!("  / {}  {n_shown} shown", self.sessions.filter()), self.theme.warning));
+        }
+        if let Some(marked) = self.sessions.marked.and_then(|key| self.sessions.find(key)) {
+            spans.push(span(&format!("  * {}", marked.reference), self.theme.bold));
         }
         Line::from(spans)
     }
 
     pub(super) fn about_chosen(&self) -> Line<'static> {
-        let shown = self.sessions.shown();
-        let Some(line) = shown.get(self.sessions.cursor) else {
+        let Some(line) = self.sessions.chosen() else {
             return Line::default();
         };
-        Line::from(vec![
-            span(&format!(" {}  ", line.reference), self.theme.bold),
-            span(&line.command, self.theme.dim),
-            span(&format!("  {}", line.end_words), self.end_style(line)),
-        ])
+        let mut spans = vec![span(&format!(" {}  ", line.reference), self.theme.bold)];
+        if let Some(label) = &line.label {
+            spans.push(span(&format!("@{label}  "), self.theme.name));
+        }
+        spans.push(span(&line.command, self.theme.dim));
+        spans.push(span(&format!("  {}", line.end_words), self.end_style(line)));
+        Line::from(spans)
     }
 
     fn end_style(&self, line: &SessionLine) -> Style {
@@ -48,31 +67,69 @@ impl Inspector {
     }
 
     pub(super) fn draw_sessions(&self, frame: &mut Frame<'_>, area: Rect) {
+        if self.sessions.loaded && self.sessions.lines().is_empty() {
+            return self.draw_beginning(frame, area);
+        }
+        let area = if area.width >= PANEL_FROM {
+            let [list, line, panel] =
+                Layout::horizontal([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(PANEL)]).areas(area);
+            let bar = vec![Line::from(span("│", self.theme.frame)); usize::from(line.height)];
+            frame.render_widget(Paragraph::new(bar), line);
+            self.draw_panel(frame, panel);
+            list
+        } else {
+            area
+        };
         let width = usize::from(area.width);
-        let shown = self.sessions.shown();
         let widths = Widths::fitting(width);
         let mut lines = vec![fitted(self.sessions_head(&widths), width, self.theme.dim), self.rule(width)];
         let height = usize::from(area.height).saturating_sub(lines.len());
-        if shown.is_empty() {
-            let text = match (self.sessions.loaded, self.sessions.filter.is_empty()) {
-                (false, _) => " looking …",
-                (true, true) => " no sessions yet; record one: mcp-tap run -- COMMAND, or try mcp-tap demo",
-                (true, false) => " no session fits",
-            };
+        if self.sessions.n_shown() == 0 {
+            let text = if self.sessions.loaded { " no session fits" } else { " looking …" };
             lines.push(Line::from(span(text, self.theme.dim)));
         }
-        for (index, line) in shown.iter().enumerate().skip(self.sessions.top).take(height) {
-            let style = if index == self.sessions.cursor { self.theme.cursor } else { Style::new() };
+        let top = self.sessions.top;
+        for (place, line) in (top..).zip(self.sessions.shown_from(top).take(height)) {
+            let style = if place == self.sessions.cursor { self.theme.cursor } else { Style::new() };
             lines.push(fitted(self.session_line(line, &widths), width, style));
         }
         frame.render_widget(Paragraph::new(lines), area);
     }
 
+    /// There are no sessions yet: how to come by some.
+    fn draw_beginning(&self, frame: &mut Frame<'_>, area: Rect) {
+        let width = usize::from(area.width);
+        let text = |text: &str| Line::from(span(text, Style::new()));
+        let code = |text: &str| Line::from(span(text, self.theme.name));
+        let lines = vec![
+            Line::default(),
+            Line::from(span(" Nothing was recorded yet.", self.theme.bold)),
+            Line::default(),
+            text(" A server that a host starts: put the tap in front of its command there."),
+            code(r#"   {"command": "mcp-tap", "args": ["run", "--", "COMMAND", "ARGS"]}"#),
+            Line::default(),
+            text(" A server over HTTP: give the host the address that this prints."),
+            code("   mcp-tap proxy URL"),
+            Line::default(),
+            Line::from(vec![
+                span(" What is recorded appears here. ", Style::new()),
+                span("d", self.theme.bold),
+                span(" shows a demonstration.", Style::new()),
+            ]),
+        ];
+        let lines: Vec<_> = lines.into_iter().map(|line| fitted(line, width, Style::new())).collect();
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
     fn sessions_head(&self, widths: &Widths) -> Line<'static> {
         let plain = Style::new();
+        let sign = |name: &str, sort: Sort| {
+            let is_sorted = self.sessions.sort == sort && sort != Sort::Newest;
+            format!("{name}{}", if is_sorted { "▾" } else { "" })
+        };
         let mut spans = vec![
             Span::raw("   "),
-            cell("SESSION", widths.session, plain),
+            cell(&sign("SESSION", Sort::Name), widths.session, plain),
             Span::raw(" "),
             cell("CLIENT", widths.client, plain),
             Span::raw(" "),
@@ -83,11 +140,14 @@ impl Inspector {
         spans.extend([
             cell("REVISION", 11, plain),
             cell("BEGAN", 12, plain),
-            right("LASTED", 8, plain),
-            right("CALLS", 7, plain),
-            right("ERR", 5, plain),
-            right("SIZE", 9, plain),
+            right(&sign("LASTED", Sort::Longest), 8, plain),
+            right(&sign("CALLS", Sort::Calls), 7, plain),
+            right(&sign("ERR", Sort::Errors), 5, plain),
+            right(if widths.findings > 5 { "! E/W/N" } else { "!" }, widths.findings, plain),
         ]);
+        if widths.size > 0 {
+            spans.push(right(&sign("SIZE", Sort::Largest), widths.size, plain));
+        }
         Line::from(spans)
     }
 
@@ -100,9 +160,15 @@ impl Inspector {
             EndKind::Unknown => "░",
         };
         let who = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".into());
+        let mark = if self.sessions.marked == Some(line.key) { "*" } else { " " };
+        let name = match &line.label {
+            Some(label) => format!("{} @{label}", line.reference),
+            None => line.reference.clone(),
+        };
         let mut spans = vec![
-            span(&format!(" {sign} "), self.end_style(line)),
-            cell(&line.reference, widths.session, self.theme.bold),
+            span(mark, self.theme.bold),
+            span(&format!("{sign} "), self.end_style(line)),
+            cell(&name, widths.session, self.theme.bold),
             Span::raw(" "),
             cell(&who(&line.client), widths.client, plain),
             Span::raw(" "),
@@ -111,34 +177,121 @@ impl Inspector {
             spans.extend([cell(&who(&line.server), widths.server, plain), Span::raw(" ")]);
         }
         let errors = if line.n_errors > 0 { self.theme.bad } else { self.theme.dim };
+        let (findings, style) = match self.sessions.findings.get(&line.key) {
+            None => ("–".into(), self.theme.dim),
+            Some([0, 0, 0]) => ("0".into(), self.theme.dim),
+            Some([errors, warnings, notes]) => {
+                let style = if *errors > 0 { self.theme.bad } else { self.theme.warning };
+                let all = errors.saturating_add(*warnings).saturating_add(*notes);
+                let text = if widths.findings > 5 { format!("{errors}/{warnings}/{notes}") } else { all.to_string() };
+                (text, style)
+            }
+        };
         spans.extend([
             cell(line.revision.as_deref().unwrap_or("-"), 11, plain),
             cell(&line.began, 12, self.theme.dim),
             right(&duration(line.lasted_ns), 8, plain),
             right(&line.n_calls.to_string(), 7, plain),
             right(&line.n_errors.to_string(), 5, errors),
-            right(&size(line.n_bytes), 9, self.theme.dim),
+            right(&findings, widths.findings, style),
         ]);
+        if widths.size > 0 {
+            spans.push(right(&size(line.n_bytes), widths.size, self.theme.dim));
+        }
         Line::from(spans)
+    }
+
+    /// What the chosen session is about.
+    fn draw_panel(&self, frame: &mut Frame<'_>, area: Rect) {
+        let width = usize::from(area.width);
+        let Some(line) = self.sessions.chosen() else {
+            return;
+        };
+        let mut lines = vec![Line::from(vec![
+            span(&format!(" {}", line.reference), self.theme.bold),
+            span(&line.label.as_ref().map(|label| format!("  @{label}")).unwrap_or_default(), self.theme.name),
+            span(&format!("  {}", line.end_words), self.end_style(line)),
+        ])];
+        let command = tap_text::wrapped(&line.command, 1, Some(width));
+        lines.extend(command.lines().take(3).map(|text| Line::from(span(text, self.theme.dim))));
+        let messages = counted(line.n_messages, "message");
+        lines.push(Line::from(span(
+            &format!(" {}  {messages}  {}", line.transport, size(line.n_bytes)),
+            self.theme.dim,
+        )));
+        match self.sessions.summary.as_ref().filter(|about| about.key == line.key) {
+            None => {
+                lines.push(self.rule(width));
+                lines.push(Line::from(span(" looking …", self.theme.dim)));
+            }
+            Some(about) => {
+                if let Some(row) = &about.last_problem {
+                    lines.extend([self.rule(width), self.heading(&format!("LAST PROBLEM  {}", row.clock))]);
+                    lines.push(Line::from(vec![
+                        right(&row.row.at.seq.to_string(), 6, self.theme.dim),
+                        span(&format!(" {}  ", what(row).0), self.theme.bold),
+                        span(&row.status.1, self.theme.bad),
+                    ]));
+                    lines.push(Line::from(span(&format!("       {}", row.digest.outcome), Style::new())));
+                }
+                if !about.slowest.is_empty() {
+                    let of = about.of_last.map(|n| format!("  of the last {n} calls")).unwrap_or_default();
+                    lines.extend([self.rule(width), self.heading(&format!("SLOWEST  CALLS  P95{of}"))]);
+                    lines.extend(about.slowest.iter().take(SLOWEST).map(|(name, n_calls, p95_ns)| {
+                        Line::from(vec![
+                            Span::raw("   "),
+                            cell(name, 22, Style::new()),
+                            right(&n_calls.to_string(), 6, self.theme.dim),
+                            right(&duration(*p95_ns), 9, Style::new()),
+                            span(&format!("  {}", bar(*p95_ns, 12)), self.theme.name),
+                        ])
+                    }));
+                }
+                if !about.last_calls.is_empty() {
+                    lines.extend([self.rule(width), self.heading("LAST CALLS")]);
+                    lines.extend(about.last_calls.iter().take(LAST_CALLS).map(|row| self.last_call(row)));
+                }
+            }
+        }
+        let lines: Vec<_> = lines.into_iter().map(|line| fitted(line, width, Style::new())).collect();
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    fn last_call(&self, row: &Row) -> Line<'static> {
+        let style = if row.is_problem() { self.theme.bad } else { Style::new() };
+        Line::from(vec![
+            cell(&format!("   {}", row.clock.split('.').next().unwrap_or_default()), 13, self.theme.dim),
+            cell(&what(row).0, 20, style),
+            Span::raw(" "),
+            cell(&row.status.1, 11, style),
+            right(&row.row.latency_ns.map(duration).unwrap_or_default(), 9, Style::new()),
+        ])
+    }
+
+    fn heading(&self, text: &str) -> Line<'static> {
+        Line::from(span(&format!(" {text}"), self.theme.frame))
     }
 }
 
-/// Widths of the columns that can be narrower.
+/// Widths of the columns that can be narrower; 0 where there is no room for one.
 struct Widths {
     session: usize,
     client: usize,
-    /// 0 where there is no room for it.
     server: usize,
+    findings: usize,
+    size: usize,
 }
 
 impl Widths {
     fn fitting(width: usize) -> Self {
+        let (findings, size) = if width < 100 { (5, 0) } else { (9, 9) };
         // All others, and the spaces between.
-        let room = width.saturating_sub(3 + 11 + 12 + 8 + 7 + 5 + 9 + 2);
+        let room = width.saturating_sub(3 + 11 + 12 + 8 + 7 + 5 + findings + size + 2);
+        let narrow = Self { session: room * 3 / 5, client: room - room * 3 / 5, server: 0, findings, size };
         if room < 54 {
-            return Self { session: room / 2, client: room - room / 2, server: 0 };
+            return narrow;
         }
         let room = room - 1;
-        Self { session: room * 2 / 7, client: room * 2 / 7, server: room - room * 4 / 7 }
+        Self { session: room * 2 / 7, client: room * 2 / 7, server: room - room * 4 / 7, ..narrow }
     }
 }

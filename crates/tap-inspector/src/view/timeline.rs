@@ -62,6 +62,15 @@ impl Inspector {
         let Some(row) = open.rows.current() else {
             return Line::default();
         };
+        if let Some(mark) = open.at().and_then(|at| open.marks.get(&at)).or_else(|| open.mark_of(row))
+            && (mark.name.is_some() || mark.note.is_some())
+        {
+            let name = mark.name.as_ref().map(|name| format!(" @{name}")).unwrap_or_default();
+            return Line::from(vec![
+                span(&format!(" * {}{name}  ", mark.at.seq), self.theme.bold),
+                span(mark.note.as_deref().unwrap_or_default(), Style::new()),
+            ]);
+        }
         // Stepped to a message that has no row of its own here.
         if let Some(at) = open.at().filter(|at| *at != row.at()) {
             let mut spans = vec![span(&format!(" at message {}", at.seq), self.theme.bold)];
@@ -150,7 +159,7 @@ impl Inspector {
     /// What is wrong with a row, in a sign.
     pub(super) fn sign(&self, open: &Open, row: &Row) -> (&'static str, Style) {
         match open.findings.worst(row, open.calls) {
-            _ if open.marks.contains(&row.at()) => ("*", self.theme.bold),
+            _ if open.mark_of(row).is_some() => ("*", self.theme.bold),
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
@@ -207,7 +216,9 @@ impl Inspector {
         };
         let is_round = open.sequence.links_of(row.at()).iter().any(|link| link.kind == LinkKind::Round);
         let what = if is_round && open.calls { format!("└ {what}") } else { what };
-        let all = format!("{what}  {about}");
+        let name = open.mark_of(row).and_then(|mark| mark.name.as_ref());
+        let name = name.map(|name| format!("  @{name}")).unwrap_or_default();
+        let all = format!("{what}{name}  {about}");
         let used = unicode_width::UnicodeWidthStr::width(tap_text::shown(&what, false).as_str()).min(room);
         spans.push(cell(
             &what,
@@ -314,7 +325,7 @@ pub(super) fn what(row: &Row) -> (String, String) {
 }
 
 /// A bar of so many columns at most.
-fn bar(latency_ns: u64, columns: usize) -> String {
+pub(super) fn bar(latency_ns: u64, columns: usize) -> String {
     let (low, high) = BAR;
     let share = ((latency_ns as f64).max(low) / low).ln() / (high / low).ln();
     let eighths = ((share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize).max(1);

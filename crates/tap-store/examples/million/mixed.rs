@@ -69,15 +69,15 @@ pub(super) fn lines(n_lines: u64) -> impl Iterator<Item = Line> {
             _ => {}
         }
         let is_due = waiting.front().is_some_and(|call| call.due_ns <= now_ns);
-        if is_due || IN_FLIGHT <= waiting.len() {
-            if let Some(call) = waiting.pop_front() {
-                now_ns = now_ns.max(call.due_ns);
-                let has_needle = needle.is_some_and(|at| at <= number);
-                if has_needle {
-                    needle = None;
-                }
-                return (Stream::ToClient, now_ns, answer(&call, &mut dice, has_needle));
+        if (is_due || IN_FLIGHT <= waiting.len())
+            && let Some(call) = waiting.pop_front()
+        {
+            now_ns = now_ns.max(call.due_ns);
+            let has_needle = needle.is_some_and(|at| at <= number);
+            if has_needle {
+                needle = None;
             }
+            return (Stream::ToClient, now_ns, answer(&call, &mut dice, has_needle));
         }
         let id = next_id;
         next_id += 1;

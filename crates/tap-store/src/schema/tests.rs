@@ -14,7 +14,7 @@ fn hash(text: &str) -> u64 {
 }
 
 /// The hash of each migration that has landed. A line is added with a new one; none is ever changed.
-const LANDED: [u64; 2] = [0xc1ce_2f36_c9f5_74b6, 0xf01c_a23f_189c_0bb9];
+const LANDED: [u64; 3] = [0xc1ce_2f36_c9f5_74b6, 0xf01c_a23f_189c_0bb9, 0xf81d_e4c5_cdc6_8da7];
 
 #[test]
 fn a_migration_that_has_landed_is_never_changed() {
@@ -126,6 +126,57 @@ fn the_database_of_version_2_is_made_on_demand() {
     std::fs::copy(&path, frozen_of(2)).unwrap();
 }
 
+/// What is told about the database of version 3: that of version 1, with what a person said about it. A session that was
+/// deleted is not there.
+#[test]
+fn a_database_of_version_3_is_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("recordings.db");
+    std::fs::copy(frozen_of(3), &path).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(told(&store).trim(), V1_TOLD.trim());
+    let session = &store.sessions().unwrap()[0];
+    assert_eq!(session.label.as_deref(), Some("before-fix"));
+    assert_eq!(store.bookmarks(session.id).unwrap(), v3_marks());
+    // Its number is remembered.
+    let next = store.put_in(&start("next", None), std::iter::empty(), || None).unwrap();
+    assert_eq!((session.id.0, next.0), (1, 3));
+}
+
+fn v3_marks() -> Vec<crate::Bookmark> {
+    let at = |seq, member| tap_session::At { seq, member };
+    let mark = |at, name: Option<&str>, note: Option<&str>| crate::Bookmark {
+        at,
+        name: name.map(Into::into),
+        note: note.map(Into::into),
+    };
+    vec![
+        mark(at(5, 0), None, None),
+        mark(at(6, 0), Some("first"), Some("no such tool")),
+        mark(at(10, 1), None, Some("?")),
+    ]
+}
+
+/// Makes `tests/data/v3.db` when it is asked to, as with version 1.
+#[test]
+fn the_database_of_version_3_is_made_on_demand() {
+    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() || SCHEMA_VERSION != 3 {
+        return;
+    }
+    let (_folder, path) = changed("");
+    let store = Store::open(&path).unwrap();
+    let id = store.sessions().unwrap()[0].id;
+    store.set_label(id, Some("before-fix")).unwrap().unwrap();
+    for mark in v3_marks() {
+        store.set_bookmark(id, &mark).unwrap().unwrap();
+    }
+    let other = store.put_in(&start("other", None), segments(V1_SCRIPT).into_iter().map(Ok), || None).unwrap();
+    store.delete(other).unwrap().unwrap();
+    checkpoint(&store.connection.borrow(), "TRUNCATE").unwrap();
+    drop(store);
+    std::fs::copy(&path, frozen_of(3)).unwrap();
+}
+
 fn frozen_of(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
 }
@@ -207,11 +258,11 @@ fn derived_tables_of_a_newer_version_are_left_alone_and_the_recording_is_read() 
 
 #[test]
 fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
-    let (_folder, path) = changed("PRAGMA user_version = 3");
+    let (_folder, path) = changed("PRAGMA user_version = 4");
     let before = std::fs::read(&path).unwrap();
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 3, known: 2, .. }), "{error}");
-    assert!(error.to_string().ends_with("has schema 3, and this mcp-tap knows up to 2: update mcp-tap to open it"));
+    assert!(matches!(error, StoreError::TooNew { found: 4, known: 3, .. }), "{error}");
+    assert!(error.to_string().ends_with("has schema 4, and this mcp-tap knows up to 3: update mcp-tap to open it"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 

@@ -10,6 +10,8 @@ mod figures;
 mod links;
 mod lists;
 mod message;
+mod summary;
+mod remembered;
 mod rows;
 mod terminal;
 #[cfg(test)]
@@ -20,7 +22,9 @@ use std::io::IsTerminal;
 use tap_inspector::{Inspector, Theme};
 
 use crate::arguments::{Global, Inspect, When};
+use crate::configuration::Configuration;
 use crate::failure::Failure;
+use crate::paths::inspector_state;
 
 /// Runs the inspector until it is left.
 pub(crate) fn inspect(global: &Global, inspect: &Inspect) -> Result<u8, Failure> {
@@ -29,16 +33,37 @@ pub(crate) fn inspect(global: &Global, inspect: &Inspect) -> Result<u8, Failure>
             .hint("`mcp-tap log` and `mcp-tap show` print what it shows; `mcp-tap ls` lists the sessions"));
     }
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let theme = match &inspect.theme {
+    let configuration = Configuration::read(global)?;
+    let mut theme = match &inspect.theme {
         Some(name) => Theme::named(name).ok_or_else(|| {
             Failure::new(format!("there is no theme {name}")).hint("terminal, blue-and-orange, plain")
         })?,
         None if global.color == When::Never || set("NO_COLOR") && global.color == When::Auto => Theme::plain(),
-        None => Theme::terminal(),
+        None => configuration.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::terminal),
     };
+    if theme != Theme::plain() {
+        configuration.colour(&mut theme);
+    }
     let sources = asked::Sources::new(global, inspect)?;
     let offset = jiff::Zoned::now().offset().seconds();
     let size = crossterm::terminal::size()?;
-    let inspector = Inspector::new(theme, size, offset);
-    terminal::run(inspector, sources)
+    let mut inspector = Inspector::new(theme, size, offset).with_keys(configuration.keys.clone());
+    let path = inspector_state().ok();
+    if let Some(path) = &path {
+        inspector.recall(remembered::read(path));
+    }
+    if let Some(problem) = configuration.problems.first() {
+        let more = configuration.problems.len() - 1;
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        inspector.tell(format!("{problem}{more}; `mcp-tap config show`"));
+    }
+    let has_mouse = configuration.mouse.unwrap_or(true) && !inspect.no_mouse;
+    let (done, inspector) = terminal::run(inspector, sources, has_mouse);
+    if let Some(path) = &path {
+        // What cannot be remembered is forgotten: nothing that was asked for depends on it.
+        if let Err(failure) = remembered::write(path, &inspector.remembered()) {
+            tracing::warn!("{}", failure.message);
+        }
+    }
+    done
 }

@@ -1,6 +1,7 @@
 //! `mcp-tap log`: the calls of a session, or its frames, one a line.
 
 mod all;
+mod json;
 pub(crate) mod outcome;
 
 use std::collections::BTreeSet;
@@ -8,24 +9,23 @@ use std::io::Write;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tap_exchange::Exchange;
 use tap_filter::Filter;
-use tap_frame::Direction;
-use tap_session::{At, MessageRow, RowKind, Status};
-use tap_store::{ListKind, Listed, Part as StorePart};
+use tap_session::{At, MessageRow, RowKind};
+use tap_store::{Bookmark, ListKind, Listed, Part as StorePart};
 
 use crate::arguments::{Global, Log};
-use crate::command::ls::{end_of, rfc3339, when};
+use crate::command::ls::{end_of, when};
 use crate::failure::{Failure, NO};
 use crate::filtering::{self, Sieve, Sifted, fits};
-use crate::output::{Output, Style, visible};
+use crate::marks::sign;
+use crate::output::{Output, Style};
 use crate::progress::catch_up;
-use crate::reference::{Found, Part, Reference, place};
+use crate::reference::{Found, Part, Reference};
 use crate::subject::Findings;
 use crate::text::{column, duration, shown, size};
 
+pub(crate) use self::json::{row_json, with_verbatim};
 use self::outcome::{is_settled, outcome};
 
 /// Rows fetched at a time.
@@ -101,6 +101,8 @@ pub(crate) struct Printer<'a> {
     inside_width: usize,
     /// The exchange that was asked for last: that of the next row is often the same.
     exchange: Option<Rc<Exchange>>,
+    /// What a person marked.
+    marks: Vec<Bookmark>,
     /// Whether a request without an answer may still get one.
     live: bool,
     /// Only rows that fit are printed; with it, which rules were broken, if it asks.
@@ -111,7 +113,7 @@ impl<'a> Printer<'a> {
     pub(crate) fn new(out: Output, found: &'a Found, kind: ListKind, json: bool) -> Result<Self, Failure> {
         let reference = found.reference.clone();
         let live = found.session.live;
-        let (what_width, inside_width, exchange) = (0, 0, None);
+        let marks = found.store.bookmarks(found.session.id)?;
         let mut this = Self {
             found,
             kind,
@@ -119,9 +121,10 @@ impl<'a> Printer<'a> {
             reference,
             out,
             n_printed: 0,
-            what_width,
-            inside_width,
-            exchange,
+            what_width: 0,
+            inside_width: 0,
+            exchange: None,
+            marks,
             live,
             sieve: None,
         };
@@ -432,7 +435,7 @@ impl<'a> Printer<'a> {
             self.out.styled(Style::Dim, &inside),
             self.out.styled(Style::Dim, &when(row.wall_ns, "%H:%M:%S%.3f")),
             if row.kind == RowKind::Stderr { "!!" } else { row.stream.direction().arrow() },
-            column(&what, self.what_width),
+            column(&format!("{}{what}", sign(&self.marks, row)), self.what_width),
             self.out.styled(style, &column(&status, 16)),
             latency,
             size(bytes),
@@ -461,61 +464,4 @@ pub(crate) fn what(row: &MessageRow) -> String {
         }
         (kind, ..) => format!("({})", kind.name()),
     }
-}
-
-/// A row for programs, with what is to be told of its exchange.
-pub(crate) fn row_json(
-    listed: &Listed,
-    exchange: Value,
-    http_status: Option<u16>,
-    reference: &str,
-    session: &str,
-) -> String {
-    let row = &listed.row;
-    let status = match row.status {
-        Some(Status::Ok) => Some("ok"),
-        Some(Status::ToolError) => Some("tool error"),
-        Some(Status::Error) => Some("error"),
-        None => None,
-    };
-    let row_text = json!({
-        "reference": place(reference, row.at),
-        "session": session,
-        "seq": row.at.seq,
-        "member": row.at.member,
-        "wall": rfc3339(row.wall_ns),
-        "at_ns": row.at_ns,
-        "direction": match row.stream.direction() { Direction::ToServer => "to server", Direction::ToClient => "to client" },
-        "kind": row.kind.name(),
-        "method": row.method.as_deref(),
-        "target": row.target.as_deref(),
-        "status": status,
-        "error_code": row.error_code,
-        "pair_seq": row.pair.map(|pair| pair.seq),
-        "latency_ns": row.latency_ns,
-        "length_bytes": listed.length,
-        "answer_length_bytes": listed.answer_length,
-        "lost_bytes": row.lost_bytes,
-        "exchange": exchange,
-        "conversation": listed.conversation.map(|number| number.0),
-        "http_status": http_status,
-        "notes": row.notes.names().collect::<Vec<_>>(),
-    });
-    let row_text = row_text.to_string();
-    let row_text = visible(&row_text);
-    match &row.raw_id {
-        Some(id) => with_verbatim(&row_text, "id", id.as_bytes()),
-        None => row_text.into_owned(),
-    }
-}
-
-/// Adds a member to the text of a JSON object, with the value as it was written: whatever precision or spelling it has.
-/// What is no JSON becomes a string.
-pub(crate) fn with_verbatim(object: &str, key: &str, value: &[u8]) -> String {
-    let text = String::from_utf8_lossy(value);
-    let verbatim =
-        std::str::from_utf8(value).ok().map(str::trim).filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
-    let value = verbatim.map_or_else(|| visible(&Value::from(text.as_ref()).to_string()).into_owned(), String::from);
-    let inside = object.strip_suffix('}').unwrap_or(object);
-    format!("{inside},{}:{value}}}", Value::from(key))
 }

@@ -115,7 +115,8 @@ fn line(
     let who = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"), false);
     let errors = format!("{:>6}", digest.n_errors);
     let (style, end) = end_of(session);
-    let end = out.styled(style, &end);
+    let label = session.label.as_ref().map(|label| format!("  @{label}")).unwrap_or_default();
+    let end = format!("{}{}", out.styled(style, &end), out.styled(Style::Bold, &shown(&label, false)));
     writeln!(
         out,
         "{} {} {} {} {:>8} {} {:>9}  {end}",
@@ -182,6 +183,7 @@ fn as_json(session: &Session, reference: &str, conversations: Vec<serde_json::Va
     json!({
         "reference": reference,
         "id": session.start.uuid,
+        "label": session.label,
         "name": session.start.name,
         "transport": session.start.transport.name(),
         "command": session.start.command,

@@ -54,6 +54,7 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
             },
             Form::Pretty => {
                 message(&mut out, &listed, &frame)?;
+                marked(&mut out, &found, at)?;
                 let mut exchanges: Vec<(Exchange, u64)> =
                     exchange.map(|exchange| (exchange, at.seq)).into_iter().collect();
                 if let (RowKind::Request, Some(pair)) = (listed.row.kind, listed.row.pair)
@@ -119,6 +120,16 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
     if shown_bytes.len() < frame.bytes.len() {
         let rest = size((frame.bytes.len() - shown_bytes.len()) as u64);
         writeln!(out, "{}", out.styled(Style::Warning, &format!("{rest} more; --form raw gives all of it")))?;
+    }
+    Ok(())
+}
+
+/// What a person said about a message.
+fn marked(out: &mut Output, found: &Found, at: At) -> Result<(), Failure> {
+    for mark in found.store.bookmarks(found.session.id)?.iter().filter(|mark| mark.at == at) {
+        let name = mark.name.as_ref().map(|name| format!(" @{name}")).unwrap_or_default();
+        let note = mark.note.as_ref().map(|note| format!("  {note}")).unwrap_or_default();
+        writeln!(out, "{}", out.styled(Style::Bold, &shown(&format!("*{name}{note}"), false)))?;
     }
     Ok(())
 }

@@ -227,7 +227,7 @@ fn stored(lines: &[(Stream, String)], border: usize) -> (Store, Session) {
         // A message may be in pieces, and in more than one segment.
         let (head, tail) = line.split_at(line.floor_char_boundary(line.len() / 2));
         for (index, part) in [head.to_owned(), format!("{tail}\n")].iter().enumerate() {
-            if index == 1 && number as usize % border == 0 {
+            if index == 1 && (number as usize).is_multiple_of(border) {
                 segments.push(Segment::default());
             }
             let segment = segments.last_mut().unwrap();

@@ -20,6 +20,9 @@ fn every_form_of_a_reference_is_understood() {
     check("github:..42", named("github", 1), Part::Range { first: None, last: Some(42) });
     check("github:10..", named("github", 1), Part::Range { first: Some(10), last: None });
     check("last:7.3", Place::Last(1), one(7, 3));
+    check("@before-fix", Place::Label("before-fix".into()), Part::All);
+    check("@before-fix:7", Place::Label("before-fix".into()), one(7, 0));
+    check("last:@here", Place::Last(1), Part::All);
     check("7f3a", named("7f3a", 1), Part::All);
     check("recordings/a.jsonl:3", Place::File("recordings/a.jsonl".into()), one(3, 0));
     check("x.jsonl", Place::File("x.jsonl".into()), Part::All);
@@ -75,7 +78,8 @@ fn a_wrong_reference_says_what_would_be_right() {
         ("last:", "number is missing"),
         ("last:0", "count from 1"),
         ("last:9..3", "ends before it begins"),
-        ("last:@here", "bookmarks"),
+        ("last:@", "no bookmark's name"),
+        ("last:@a b", "no bookmark's name"),
         ("last:1.0", "count from 1"),
         ("last.0", "last.1 is the newest"),
         ("last:99999999999999999999", "no message number"),

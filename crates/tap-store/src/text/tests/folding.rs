@@ -41,7 +41,7 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         4 => any_json(Style::Spaced).prop_map(String::into_bytes),
         1 => any_json(Style::Compact).prop_map(|json| json.replace(":", " : ").into_bytes()),
         1 => any_json(Style::Compact).prop_map(|json| json.replace(",", ",\t").into_bytes()),
-        1 => any_json(Style::Compact).prop_map(|json| json[1..].as_bytes().to_vec()),
+        1 => any_json(Style::Compact).prop_map(|json| json.as_bytes()[1..].to_vec()),
         1 => any_json(Style::Compact).prop_map(|json| [json.as_bytes(), b"\xff"].concat()),
         1 => any_json(Style::Compact).prop_map(|json| [json.as_bytes(), b"\r"].concat()),
     ]

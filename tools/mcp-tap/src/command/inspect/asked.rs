@@ -4,32 +4,40 @@
 //! with a filter, what is known around a message, what takes following a session, what takes a look at all of it, what compares two sessions, and what takes a look at all sessions. A question that is withdrawn is dropped, also in the middle.
 
 use std::collections::HashSet;
+use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
-use tap_store::{SessionId, Store};
+use tap_store::{SessionId, Store, StoreError, import};
 
 use super::{about, depth, figures, lists};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
-use crate::reference::{database, read_text};
+use crate::reference::{database, new_uuid, read_text};
 use crate::subject::Findings;
 
 /// How often who waits looks whether that is still worth it.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The demonstration that is in the program.
+const DEMO: &str = include_str!("../../../../../recordings/demo.jsonl");
+
 /// Where recordings come from.
 pub(super) struct Sources {
-    /// The database, or the text recording.
-    path: PathBuf,
+    kind: Kind,
     /// The session to begin with.
     pub(super) first: Option<SessionId>,
-    text: bool,
+}
+
+enum Kind {
+    Database(PathBuf),
+    Text(PathBuf),
+    Demo,
 }
 
 /// Recordings that are open.
@@ -41,29 +49,58 @@ pub(super) struct Opened {
     pub(super) zone: TimeZone,
 }
 
+impl Opened {
+    /// Whether it is a text recording, of which nothing is kept that is said about it.
+    pub(super) fn is_text(&self) -> bool {
+        self.store.path() == Path::new(":memory:")
+    }
+
+    /// What is to be said of something that a person noted.
+    pub(super) fn for_how_long(&self) -> &'static str {
+        if self.is_text() { ", until the inspector ends: a text recording is not changed" } else { "" }
+    }
+}
+
 impl Sources {
     pub(super) fn new(global: &Global, inspect: &Inspect) -> Result<Self, Failure> {
         let Some(reference) = &inspect.session else {
             let path = database(global)?;
-            // Said before the screen is taken.
-            Store::open(&path)?;
-            return Ok(Self { path, first: None, text: false });
+            // Said before the screen is taken. Where there is none yet, what will be recorded is waited for.
+            match Store::open(&path) {
+                Err(StoreError::Missing { .. }) => drop(Store::open_or_create(&path)?),
+                opened => drop(opened?),
+            }
+            return Ok(Self { kind: Kind::Database(path), first: None });
         };
         let found = reference.resolve(global)?;
+        let first = Some(found.session.id);
         Ok(match found.file {
-            Some(file) => Self { path: file, first: Some(found.session.id), text: true },
-            None => Self { path: found.store.path().into(), first: Some(found.session.id), text: false },
+            Some(file) => Self { kind: Kind::Text(file), first },
+            None => Self { kind: Kind::Database(found.store.path().into()), first },
         })
+    }
+
+    /// The demonstration that is in the program.
+    pub(super) fn demo() -> Self {
+        // It is the only session of its store.
+        Self { kind: Kind::Demo, first: Some(SessionId(1)) }
     }
 
     /// Opens the recordings once more, for a thread.
     fn open(&self) -> Result<Opened, Failure> {
         let zone = TimeZone::system();
-        if self.text {
-            let (store, imported) = read_text(&self.path)?;
-            return Ok(Opened { store, first_seq: imported.first, zone });
+        match &self.kind {
+            Kind::Database(path) => Ok(Opened { store: Store::open(path)?, first_seq: 1, zone }),
+            Kind::Text(path) => {
+                let (store, imported) = read_text(path)?;
+                Ok(Opened { store, first_seq: imported.first, zone })
+            }
+            Kind::Demo => {
+                let store = Store::in_memory()?;
+                let imported = import(&store, Cursor::new(DEMO), Path::new("demonstration"), &new_uuid())?;
+                Ok(Opened { store, first_seq: imported.first, zone })
+            }
         }
-        Ok(Opened { store: Store::open(&self.path)?, first_seq: 1, zone })
     }
 }
 
@@ -213,7 +250,10 @@ impl Asked {
             | Query::Begun(..)
             | Query::At(..) => &self.quick,
             Query::About(..) => &self.about,
-            Query::State(..) | Query::Findings(_) | Query::Links(..) => &self.deep,
+            // Each may take a moment.
+            Query::Summary(_) | Query::Delete(_) => &self.search,
+            Query::Label(..) | Query::Marks(_) | Query::Mark(..) => &self.quick,
+            Query::State(..) | Query::Findings(_) | Query::Links(..) | Query::Judge(_) => &self.deep,
             Query::Overview(_) | Query::Stats(..) | Query::Tools(..) => &self.whole,
             Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => &self.compare,
             Query::Search(_) => &self.all,

@@ -6,11 +6,12 @@
 mod followed;
 mod stated;
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tap_inspector::{Answer, Query, Row, SessionKey, StatedFacts, Ticket};
-use tap_session::At;
+use tap_session::{At, Severity};
 use tap_store::{SessionId, StoreError};
 
 use self::followed::Followed;
@@ -27,16 +28,41 @@ pub(super) struct Depth<'a> {
     answers: &'a Answers,
     followed: Option<Followed>,
     links: Links,
+    /// Sessions that are judged when there is nothing else to do.
+    judging: Judging,
+}
+
+/// Sessions of which it is wanted how many rules they broke.
+#[derive(Default)]
+struct Judging {
+    ticket: Option<Ticket>,
+    keys: VecDeque<SessionKey>,
+    now: Option<(Followed, [u64; 3])>,
+}
+
+impl Judging {
+    fn is_busy(&self) -> bool {
+        self.now.is_some() || !self.keys.is_empty()
+    }
 }
 
 /// Answers until nobody asks any more.
 pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>, answers: &Answers) {
     let mut depth = Depth::new(opened, answers);
+    let mut looked = Instant::now();
     loop {
         let wait = if depth.is_busy() { Duration::ZERO } else { LOOK };
         match questions.recv_timeout(wait) {
             Ok((ticket, query)) => depth.answer(ticket, query),
-            Err(RecvTimeoutError::Timeout) => depth.step(),
+            Err(RecvTimeoutError::Timeout) => {
+                // A live session is looked at now and then, also while others are judged.
+                if !depth.is_judging_only() || LOOK <= looked.elapsed() {
+                    looked = Instant::now();
+                    depth.step();
+                } else {
+                    depth.judge();
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
@@ -44,12 +70,21 @@ pub(super) fn answer_all(opened: &Opened, questions: &Receiver<(Ticket, Query)>,
 
 impl<'a> Depth<'a> {
     pub(super) fn new(opened: &'a Opened, answers: &'a Answers) -> Self {
-        Self { opened, answers, followed: None, links: Links::default() }
+        Self { opened, answers, followed: None, links: Links::default(), judging: Judging::default() }
     }
 
     /// Whether there is more to be followed that is there already.
     pub(super) fn is_busy(&self) -> bool {
+        self.is_following() || self.judging.is_busy()
+    }
+
+    fn is_following(&self) -> bool {
         self.followed.as_ref().is_some_and(|followed| !followed.complete)
+    }
+
+    /// Whether there is nothing to be done but what can wait.
+    pub(super) fn is_judging_only(&self) -> bool {
+        !self.is_following() && self.judging.is_busy()
     }
 
     /// Answers a question, unless it was withdrawn.
@@ -62,6 +97,10 @@ impl<'a> Depth<'a> {
             Query::Findings(key) => self.begin(ticket, key),
             Query::Links(key, first, last) => {
                 answers.give(ticket, Answer::Links(self.links.between(key, first, last)));
+                Ok(())
+            }
+            Query::Judge(keys) => {
+                self.judging = Judging { ticket: Some(ticket), keys: keys.into(), now: None };
                 Ok(())
             }
             Query::State(key, seq, list) => self.state(ticket, key, seq, list.as_deref()).map(|facts| {
@@ -92,6 +131,58 @@ impl<'a> Depth<'a> {
             Err(error) => {
                 answers.fail(Some(followed.ticket), error.to_string());
                 self.followed = None;
+            }
+        }
+    }
+
+    /// Judges a little further: what is wanted of sessions that are not open.
+    pub(super) fn judge(&mut self) {
+        let (store, answers) = (&self.opened.store, self.answers);
+        let Some(ticket) = self.judging.ticket.filter(|ticket| !answers.is_withdrawn(*ticket)) else {
+            self.judging = Judging::default();
+            return;
+        };
+        let Some((mut followed, mut n)) = self.judging.now.take().or_else(|| self.next_to_judge()) else {
+            return;
+        };
+        let stepped = followed.step(store);
+        let (key, is_last) = (followed.key, self.judging.keys.is_empty());
+        match stepped {
+            Ok(step) => {
+                for finding in &step.found {
+                    match finding.severity {
+                        Severity::Error => n[0] += 1,
+                        Severity::Warning => n[1] += 1,
+                        Severity::Note => n[2] += 1,
+                    }
+                }
+                if followed.complete {
+                    answers.give(ticket, Answer::Judged(key, Some(n), is_last));
+                } else {
+                    self.judging.now = Some((followed, n));
+                }
+            }
+            // It is told when it is opened.
+            Err(_) => {
+                answers.give(ticket, Answer::Judged(key, None, is_last));
+            }
+        }
+    }
+
+    fn next_to_judge(&mut self) -> Option<(Followed, [u64; 3])> {
+        let (store, answers) = (&self.opened.store, self.answers);
+        let (ticket, key) = (self.judging.ticket?, self.judging.keys.pop_front()?);
+        let id = SessionId(key.0);
+        let begin = || -> Result<Option<Followed>, StoreError> {
+            store.catch_up(id, |_| {})?;
+            let session = store.sessions()?.into_iter().find(|session| session.id == id);
+            session.map(|session| Followed::begin(store, ticket, session, self.opened.first_seq)).transpose()
+        };
+        match begin() {
+            Ok(Some(followed)) => Some((followed, [0; 3])),
+            Ok(None) | Err(_) => {
+                answers.give(ticket, Answer::Judged(key, None, self.judging.keys.is_empty()));
+                None
             }
         }
     }

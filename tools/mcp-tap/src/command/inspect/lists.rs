@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, EndKind, Moment, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_inspector::{Answer, EndKind, MarkLine, Moment, Query, Row, SessionKey, SessionLine, Ticket};
 use tap_session::{At, MessageRow};
-use tap_store::{EndReason, ListKind, Part, Session, SessionId, Store, StoreError};
+use tap_store::{Bookmark, EndReason, ListKind, Part, Refused, Session, SessionId, Store, StoreError};
 
 use super::asked::{Answers, Opened};
-use super::{message, rows};
+use super::{message, rows, summary};
 use crate::command::ls::{end_of, lasted_ns};
 use crate::following::last_seq;
 use crate::reference::shortest;
@@ -110,11 +110,35 @@ impl<'a> Lists<'a> {
                 }
                 Err(error) => Err(error),
             },
+            Query::Summary(key) => summary::summary(self, key).map(|about| {
+                if let Some(about) = about {
+                    answers.give(ticket, Answer::Summary(Box::new(about)));
+                }
+            }),
+            Query::Label(key, label) => {
+                let done = self.store().set_label(SessionId(key.0), label.as_deref());
+                let told = match label {
+                    Some(label) => format!("it is @{label} now{}", self.opened.for_how_long()),
+                    None => "it has no label any more".into(),
+                };
+                done.map(|done| self.changed(ticket, done, told))
+            }
+            Query::Marks(key) => self.marks(ticket, key, String::new()),
+            Query::Mark(key, at, mark) => self.mark(ticket, key, at, mark),
+            Query::Delete(_) if self.opened.is_text() => {
+                answers.fail(Some(ticket), "this is a text recording; delete the file".into());
+                Ok(())
+            }
+            Query::Delete(key) => {
+                let done = self.store().delete(SessionId(key.0));
+                done.map(|done| self.changed(ticket, done, "deleted".into()))
+            }
             Query::At(key, moment) => self.at(key, moment).map(|at| {
                 answers.give(ticket, Answer::At(at));
             }),
             Query::About(..)
             | Query::State(..)
+            | Query::Judge(_)
             | Query::Findings(_)
             | Query::Stats(..)
             | Query::Tools(..)
@@ -128,6 +152,46 @@ impl<'a> Lists<'a> {
         if let Err(error) = done {
             answers.fail(Some(ticket), error.to_string());
         }
+    }
+
+    /// Tells that something was changed, or why not.
+    pub(super) fn changed(&self, ticket: Ticket, done: Result<(), Refused>, told: String) {
+        match done {
+            Ok(()) => {
+                self.answers.give(ticket, Answer::Changed(told));
+            }
+            Err(why) => self.answers.fail(Some(ticket), why.to_string()),
+        }
+    }
+
+    fn marks(&self, ticket: Ticket, key: SessionKey, told: String) -> Result<(), StoreError> {
+        let marks = self.store().bookmarks(SessionId(key.0))?;
+        let lines = marks.into_iter().map(|Bookmark { at, name, note }| MarkLine { at, name, note });
+        self.answers.give(ticket, Answer::Marks(lines.collect(), told));
+        Ok(())
+    }
+
+    /// Changes the mark of a message.
+    fn mark(&self, ticket: Ticket, key: SessionKey, at: At, mark: Option<MarkLine>) -> Result<(), StoreError> {
+        let (store, id, how_long) = (self.store(), SessionId(key.0), self.opened.for_how_long());
+        let told = match mark {
+            None => {
+                store.remove_bookmark(id, at)?;
+                "no mark any more".into()
+            }
+            Some(MarkLine { name, note, .. }) => {
+                let told = match &name {
+                    Some(name) => format!("it is @{name} now{how_long}"),
+                    None => format!("marked{how_long}"),
+                };
+                if let Err(why) = store.set_bookmark(id, &Bookmark { at, name, note })? {
+                    self.answers.fail(Some(ticket), why.to_string());
+                    return Ok(());
+                }
+                told
+            }
+        };
+        self.marks(ticket, key, told)
     }
 
     /// The session with this key, as it is now.
@@ -336,6 +400,7 @@ fn line(store: &Store, session: &Session, reference: String, zone: &TimeZone) ->
     Ok(SessionLine {
         key: SessionKey(session.id.0),
         reference,
+        label: session.label.clone(),
         name: session.start.name.clone(),
         command: session.start.command.join(" "),
         client: digest.identity.client.clone(),

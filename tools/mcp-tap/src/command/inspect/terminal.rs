@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::process::Command;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,8 +38,17 @@ const FRAME: Duration = Duration::from_millis(8);
 /// What a terminal takes into the clipboard at once, bytes of base64. More is refused by many.
 const CLIPBOARD_BYTES: usize = 74_994;
 
-/// Runs the inspector on the terminal, and gives back the exit code.
-pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Failure> {
+/// Whether the mouse is ours, or the terminal's to select text with. The terminal is one for all of the program.
+static HAS_MOUSE: AtomicBool = AtomicBool::new(true);
+
+/// Runs the inspector on the terminal, and gives back the exit code, and the inspector as it was left.
+pub(super) fn run(mut inspector: Inspector, sources: Sources, has_mouse: bool) -> (Result<u8, Failure>, Inspector) {
+    HAS_MOUSE.store(has_mouse, Ordering::Relaxed);
+    let done = run_on(&mut inspector, sources);
+    (done, inspector)
+}
+
+fn run_on(inspector: &mut Inspector, sources: Sources) -> Result<u8, Failure> {
     let (to, inputs) = channel();
     let first = sources.first;
     // Before any thread is started, so that none of them is ended by these.
@@ -48,7 +57,7 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
     let stopped = Arc::new(AtomicU8::new(0));
     wait_for_signals(signals, to.clone(), stopped.clone())?;
     let asked = Asked::start(sources, to.clone())?;
-    let reader = Reader::start(to)?;
+    let reader = Reader::start(to.clone())?;
     give_back_on_panic();
     let mut terminal = match take().and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stdout()))) {
         Ok(terminal) => terminal,
@@ -57,11 +66,11 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
             return Err(Failure::new(format!("cannot use the terminal: {error}")));
         }
     };
-    let mut screen = Screen { asked, inputs, reader, quit: false };
+    let mut screen = Screen { asked, to, inputs, reader, quit: false };
     let effects = inspector.start_at(first.map(|id| tap_inspector::SessionKey(id.0)));
-    let done = screen
-        .carry_out(effects, &mut inspector, &mut terminal)
-        .and_then(|()| screen.run(&mut inspector, &mut terminal));
+    let done = screen.carry_out(effects, inspector, &mut terminal).and_then(|()| screen.run(inspector, &mut terminal));
+    // What is typed from here on is for whoever has the terminal next.
+    screen.reader.pause();
     give_back();
     match stopped.load(Ordering::Relaxed) {
         0 => done.map(|()| 0),
@@ -72,7 +81,11 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources) -> Result<u8, Fail
 
 fn take() -> std::io::Result<()> {
     enable_raw_mode()?;
-    execute!(std::io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide)
+    execute!(std::io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+    if HAS_MOUSE.load(Ordering::Relaxed) {
+        execute!(std::io::stdout(), EnableMouseCapture)?;
+    }
+    Ok(())
 }
 
 fn give_back() {
@@ -225,6 +238,8 @@ fn input_of(event: Event) -> Option<Input> {
 
 struct Screen {
     asked: Asked,
+    /// Where answers are put.
+    to: Sender<Input>,
     inputs: Receiver<Input>,
     reader: Reader,
     quit: bool,
@@ -278,6 +293,15 @@ impl Screen {
                 Effect::CopyBytes { bytes, name } => Some(copy_or_write(&bytes, &name)),
                 Effect::Write { bytes, name } => Some(write_new(&name, &bytes)),
                 Effect::Open { bytes, name, edit } => Some(self.outside(terminal, || open(&bytes, &name, edit))),
+                Effect::Demo => {
+                    // Those that answered before end with their questions.
+                    let sources = Sources::demo();
+                    let first = sources.first.map(|id| tap_inspector::SessionKey(id.0));
+                    self.asked = Asked::start(sources, self.to.clone())?;
+                    let effects = inspector.start_anew(first);
+                    self.carry_out(effects, inspector, terminal)?;
+                    None
+                }
                 Effect::Suspend => {
                     // Returns when the shell has us go on.
                     let stop = || raise(Signal::SIGTSTP).map(|()| String::new()).map_err(|error| error.to_string());

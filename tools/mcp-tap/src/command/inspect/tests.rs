@@ -3,8 +3,10 @@
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
 mod detail;
+mod marks;
 mod pages;
 mod search;
+mod sessions;
 mod travel;
 
 use std::path::PathBuf;
@@ -55,10 +57,14 @@ impl Bench<'_> {
         for effect in effects {
             match effect {
                 Effect::Ask(ticket, query) => match query {
-                    Query::State(..) | Query::Findings(_) | Query::Links(..) => {
+                    Query::State(..) | Query::Findings(_) | Query::Links(..) | Query::Judge(_) => {
                         self.depth.answer(ticket, query);
                         while self.depth.is_busy() {
-                            self.depth.step();
+                            if self.depth.is_judging_only() {
+                                self.depth.judge();
+                            } else {
+                                self.depth.step();
+                            }
                         }
                     }
                     Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Search(_) => {
@@ -83,6 +89,7 @@ impl Bench<'_> {
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
+                Effect::Demo => self.done.push("demo".into()),
                 Effect::Quit => self.done.push("quit".into()),
             }
         }

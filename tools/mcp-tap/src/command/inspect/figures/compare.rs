@@ -208,7 +208,7 @@ impl<'a> Comparer<'a> {
             }
         }
         let (last_seq, mut told) = (found.last_seq()?, Instant::now());
-        let quiet = Global { db: None, color: When::Never, no_pager: true, quiet: true };
+        let quiet = Global { db: None, color: When::Never, no_pager: true, quiet: true, config: None };
         let gathered = gather(&quiet, found, rules, None, |seq| {
             if told.elapsed() < TELL {
                 return !self.answers.is_withdrawn(ticket);
