@@ -46,8 +46,8 @@ mod view;
 pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::{CompareLine, ComparePlace, CompareQuery, CompareSign, Compared, ComparedSide, LineDifferences};
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts,
-    Tone, Whole,
+    Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine,
+    StatedFacts, Tone, Whole,
 };
 pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};

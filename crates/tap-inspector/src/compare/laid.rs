@@ -174,8 +174,10 @@ fn folded(text: &str, width: usize) -> Vec<String> {
 
 /// How many bytes of a text fit into so many columns; at least one character.
 fn head(text: &str, width: usize) -> usize {
-    let cut = cut(text, width + 1);
-    let fits = cut.strip_suffix('…').map_or(cut.len(), str::len);
+    // What is cut has a column of its own for the sign of that.
+    let whole = cut(text, width + 1);
+    let start = if whole == text { cut(text, width) } else { whole };
+    let fits = start.strip_suffix('…').map_or(start.len(), str::len);
     match text.get(..fits) {
         Some(start) if fits > 0 && start.width() <= width => fits,
         _ => text.chars().next().map_or(text.len(), char::len_utf8),
@@ -235,6 +237,9 @@ mod tests {
             ("short", &["short"][..]),
             ("one two three four", &["one two", "three", "four"]),
             ("0123456789abc", &["01234567", "89abc"]),
+            ("abcdef gh", &["abcdef", "gh"]),
+            ("012345 89", &["012345", "89"]),
+            ("012345678", &["0123456", "78"]),
             ("日本語日本語", &["日本語日", "本語"]),
             ("", &[""]),
         ] {

@@ -88,9 +88,9 @@ impl Inspector {
     /// Which two are compared, in the second line of the screen.
     pub(super) fn about_compare(&self) -> Line<'static> {
         let [a, b] = &self.compare.figures.sides;
-        let mut spans = vec![span(" Diff", self.theme.bold)];
+        let mut spans = vec![span(" Diff ", self.theme.bold)];
         for (letter, side) in [("A", a), ("B", b)] {
-            spans.push(span(&format!("   {letter} "), self.theme.bold));
+            spans.push(span(&format!("{letter} "), self.theme.bold));
             spans.push(span(&side.reference, self.theme.name));
             if !side.began.is_empty() {
                 spans.push(span(&format!(" ({})", side.began), self.theme.dim));
@@ -98,13 +98,11 @@ impl Inspector {
             if side.live {
                 spans.push(span(&format!(" live, up to #{}", side.through), self.theme.warning));
             }
+            spans.push(Span::raw("  "));
         }
         let [same, changed, only_a, only_b] = self.compare.figures.n_calls;
         let (differ, all) = (changed + only_a + only_b, same + changed + only_a + only_b);
-        spans.push(span(
-            &format!("   {} of {} calls differ", thousands(differ as u64), thousands(all as u64)),
-            Style::new(),
-        ));
+        spans.push(span(&format!("{} of {} differ", thousands(differ as u64), thousands(all as u64)), Style::new()));
         Line::from(spans)
     }
 
@@ -118,11 +116,10 @@ impl Inspector {
         for (kind, [added, removed, changed]) in &figures.lists {
             spans.push(span(&format!(" {kind}s +{added} -{removed} ~{changed}"), Style::new()));
         }
-        if figures.n_breaking > 0 {
-            spans.push(span(&format!(" {} breaking", figures.n_breaking), self.theme.bad));
-        }
-        if figures.n_prompt > 0 {
-            spans.push(span(&format!(" {} prompt", figures.n_prompt), self.theme.warning));
+        let classes =
+            [("breaking", figures.n_breaking, self.theme.bad), ("prompt", figures.n_prompt, self.theme.warning)];
+        for (name, n, style) in classes.into_iter().filter(|(_, n, _)| *n > 0) {
+            spans.push(span(&format!(" {n} {name}"), style));
         }
         let [same, changed, only_a, only_b] = figures.n_calls;
         spans.push(span(&format!("  calls ={same} ~{changed} +{only_b} -{only_a}"), self.theme.bold));
@@ -193,9 +190,10 @@ impl Inspector {
             CompareSign::OnlyA => self.theme.bad,
             CompareSign::OnlyB => self.theme.good,
         };
-        let class = if width >= 50 { CLASS } else { 0 };
+        // Where nothing is known of that, the words have the room.
+        let class = if width >= 50 && line.class.is_some() { CLASS } else { 0 };
         let room = width.saturating_sub(3 + 9 + class);
-        let subject = room * 11 / 20;
+        let subject = width.saturating_sub(3 + 9 + if width >= 50 { CLASS } else { 0 }) * 11 / 20;
         let name = line.subject.width().min(subject);
         let dim = if line.sign == CompareSign::Same { self.theme.dim } else { Style::new() };
         let mut spans = vec![

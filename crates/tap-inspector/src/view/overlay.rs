@@ -100,7 +100,8 @@ impl Inspector {
         for scope in scopes {
             for binding in KEYMAP.iter().filter(|binding| binding.scope == *scope) {
                 // A key that means something else here is told there.
-                let acts = |key: &str| Key::named(key).and_then(|key| self.keys.action(key, scopes)) == Some(binding.action);
+                let acts =
+                    |key: &str| Key::named(key).and_then(|key| self.keys.action(key, scopes)) == Some(binding.action);
                 let keys: Vec<&str> = self.keys.of(binding).iter().map(|key| &**key).filter(|key| acts(key)).collect();
                 if keys.is_empty() {
                     continue;

@@ -158,7 +158,8 @@ impl Inspector {
         let kind = if line.kind == OfferKind::Tool { String::new() } else { format!("{} ", line.kind.name()) };
         let class = line.class().map_or("", DriftClass::name);
         // Where there is no room for the word, it is in the line at the bottom.
-        let class = if columns.name >= 30 && !class.is_empty() { format!(" {class}") } else { String::new() };
+        let room = columns.name.saturating_sub(hidden.width() + kind.width() + line.name.width());
+        let class = if !class.is_empty() && class.len() < room { format!(" {class}") } else { String::new() };
         let name = columns.name.saturating_sub(hidden.width() + class.width());
         let gone = [line.here, line.before].contains(&Some(Difference::Removed));
         let style = if gone { self.theme.dim } else { Style::new() };

@@ -10,9 +10,9 @@ mod figures;
 mod links;
 mod lists;
 mod message;
-mod summary;
 mod remembered;
 mod rows;
+mod summary;
 mod terminal;
 #[cfg(test)]
 mod tests;

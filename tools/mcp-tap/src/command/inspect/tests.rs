@@ -2,6 +2,7 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod compare;
 mod detail;
 mod marks;
 mod pages;
@@ -388,7 +389,7 @@ fn help_palette_and_prompts() {
 #[test]
 fn screens_of_any_size_are_drawn() {
     for size in [(10, 3), (20, 6), (40, 10), (60, 12), (100, 30), (200, 60)] {
-        for keys in ["", "enter", "v G enter", "3 G", "4", "5", "6", "8", "?", ": 'a'", "/ 'is:'", "z", "1"] {
+        for keys in ["", "enter", "v G enter", "3 G", "4", "5", "6", "8", "D", "?", ": 'a'", "/ 'is:'", "z", "1"] {
             screen("demo.jsonl", size, keys);
         }
     }

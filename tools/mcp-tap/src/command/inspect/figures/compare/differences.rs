@@ -30,8 +30,19 @@ impl Comparison {
         match self.lines.of(line) {
             Some(Of::Item(list, item)) => Ok(self.item(list, item)),
             Some(Of::Pair(index)) => self.pair(index),
-            Some(Of::Itself) | None => Ok(LineDifferences::default()),
+            Some(Of::Itself) => Ok(self.itself(line)),
+            None => Ok(LineDifferences::default()),
         }
+    }
+
+    /// What is of no message: who the servers are, how long calls took.
+    fn itself(&self, line: usize) -> LineDifferences {
+        let Some(values) = self.lines.beside(line) else {
+            return LineDifferences::default();
+        };
+        let values = values.each_ref().map(|value| Some(value.clone()));
+        let place = ComparePlace { words: "A and B".into(), values, ..ComparePlace::default() };
+        LineDifferences { places: vec![place], n_places: 1, ..LineDifferences::default() }
     }
 
     fn item(&self, list: usize, item: usize) -> LineDifferences {
@@ -102,14 +113,6 @@ impl Comparison {
     }
 
     fn differing(&self, index: usize, pair: &Pair, found: &mut LineDifferences) -> Result<(), Failure> {
-        // Whether a looser depth accepts it is tried, not guessed.
-        let depth = match pair.answer.n_differences {
-            0 => None,
-            _ => self
-                .comparing
-                .again(self.both(), index, 1, Some(Depth::Shape))?
-                .and_then(|shapes| (shapes.answer.n_differences == 0).then_some("--compare shape")),
-        };
         for (side, comparison) in [(Side::Request, &pair.request), (Side::Response, &pair.answer)] {
             let mut accepted = reasons(comparison).into_iter().map(|reason| reason.accepted_by);
             for difference in comparison.differences.iter().take(PLACES) {
@@ -119,13 +122,20 @@ impl Comparison {
                     Accept::Loose(Loose::Space) => Some("--loose space"),
                     Accept::Ignore(_) => None,
                 });
-                let rules = loose.chain(depth.filter(|_| side == Side::Response)).collect();
+                let rules = loose.collect();
                 found.places.push(ComparePlace { rules, ..place(side, difference) });
             }
             let hidden = comparison.hidden.iter().take(PLACES);
             found.hidden.extend(hidden.map(|hidden| (hidden.path.dotted(side), hidden.by.name())));
         }
         (found.n_places, found.n_hidden) = (pair.n_differences(), pair.n_hidden());
+        // Whether a looser depth accepts it is tried, not guessed.
+        if pair.answer.n_differences > 0
+            && let Some(shapes) = self.comparing.again(self.both(), index, 1, Some(Depth::Shape))?
+            && shapes.answer.n_differences == 0
+        {
+            found.notes.push("--compare shape accepts all of the answer".into());
+        }
         if let Some((a, b)) = pair.statuses() {
             found.notes.push(format!("{a} in A, {b} in B"));
         }

@@ -21,7 +21,7 @@ const TIMES: usize = 100;
 /// What a line is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// What it says is all.
+    /// What it says is all, or stands beside each other in [`Lines::beside`].
     Itself,
     /// A tool or the like, by the place of its list, and its own there.
     Item(usize, usize),
@@ -34,6 +34,8 @@ pub(super) enum Of {
 pub(super) struct Lines {
     /// What each line is of, also of those that were told.
     of: Vec<Of>,
+    /// What A and B have, of lines that are of nothing else.
+    beside: BTreeMap<usize, [String; 2]>,
     /// Not yet told.
     new: Vec<CompareLine>,
     /// The same call again and again, so far.
@@ -74,6 +76,7 @@ impl Lines {
                 if parts.is_empty() { "unknown".to_owned() } else { parts.join(" ") }
             };
             let all = a.server.0 != b.server.0;
+            lines.beside.insert(lines.of.len(), [words(&a.server, true), words(&b.server, true)]);
             lines.add(
                 CompareLine {
                     sign: CompareSign::Changed,
@@ -185,20 +188,24 @@ impl Lines {
         self.end_run();
         let (medians_a, medians_b) = (medians(both.gathered.0), medians(both.gathered.1));
         let mut told = Vec::new();
-        for (name, a) in &medians_a {
-            let Some(b) = medians_b.get(name) else {
+        for (name, (a, n_a)) in &medians_a {
+            let Some((b, n_b)) = medians_b.get(name) else {
                 continue;
             };
             let (less, more) = (*a.min(b), *a.max(b));
+            let beside = [(a, n_a), (b, n_b)]
+                .map(|(p50, n)| format!("p50 {} of {}", duration(*p50), counted(*n as u64, "answered call")));
             if more >= SLOW_NS && more as f64 >= less as f64 * SLOWER {
-                told.push((more - less, subject(name.0, name.1), format!("p50 {} → {}", duration(*a), duration(*b))));
+                let change = format!("p50 {} → {}", duration(*a), duration(*b));
+                told.push((more - less, subject(name.0, name.1), change, beside));
             }
         }
         told.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         if told.len() > TIMES {
             figures.notes.push(format!("of {} tools it is told that they are slower or quicker", TIMES));
         }
-        for (_, subject, change) in told.into_iter().take(TIMES) {
+        for (_, subject, change, beside) in told.into_iter().take(TIMES) {
+            self.beside.insert(self.of.len(), beside);
             let line = CompareLine {
                 sign: CompareSign::Changed,
                 what: "time",
@@ -222,6 +229,11 @@ impl Lines {
         self.of.get(line).copied()
     }
 
+    /// What A and B have, of a line that is of nothing else.
+    pub(super) fn beside(&self, line: usize) -> Option<&[String; 2]> {
+        self.beside.get(&line)
+    }
+
     fn add(&mut self, line: CompareLine, of: Of) {
         self.of.push(of);
         self.new.push(line);
@@ -239,14 +251,18 @@ fn is_more_of(run: &CompareLine, line: &CompareLine) -> bool {
     line.sign == CompareSign::Same && line.subject == run.subject && line.change.is_empty() && run.change.is_empty()
 }
 
-/// How long calls took in the middle, by method and name.
-fn medians(gathered: &Gathered) -> BTreeMap<(&str, Option<&str>), u64> {
+/// How long calls took in the middle and how many there were, by method and name.
+fn medians(gathered: &Gathered) -> BTreeMap<(&str, Option<&str>), (u64, usize)> {
     let mut latencies: BTreeMap<_, Vec<u64>> = BTreeMap::new();
     for call in gathered.calls.iter().filter(|call| is_compared(call) && call.answer.is_some()) {
         let Call { key, latency_ns, .. } = call;
         latencies.entry((key.method(), key.name())).or_default().push(*latency_ns);
     }
-    latencies.into_iter().filter_map(|(name, latencies)| Some((name, median(latencies)?))).collect()
+    let medians = latencies.into_iter().filter_map(|(name, latencies)| {
+        let n = latencies.len();
+        Some((name, (median(latencies)?, n)))
+    });
+    medians.collect()
 }
 
 /// What is called: the tool, or the method.
