@@ -29,5 +29,6 @@ mod inspector;
 mod judging;
 mod recording;
 mod relay;
+mod replay;
 mod signals;
 mod third_party;

@@ -2,11 +2,10 @@
 
 use bytes::Bytes;
 use memchr::memchr2;
-use tap_jsonrpc::Node;
+use tap_jsonrpc::{Node, splice};
 use tap_protocol::INTERNAL_ERROR;
 
 use crate::message::ID_PATH;
-use crate::splice::splice;
 
 /// A JSON-RPC error with the code of an internal error: none of MCP's says that somebody between the two could not go on.
 ///

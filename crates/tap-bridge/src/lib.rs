@@ -17,7 +17,6 @@ mod remote;
 mod router;
 mod session;
 mod shared;
-mod splice;
 
 pub use answer::{coded_answer, error_answer, one_line};
 pub use message::{Incoming, Nature};

@@ -1,7 +1,6 @@
 //! What the routers of stdio servers have in common: what they ask to be done.
 
 use bytes::Bytes;
-use tap_jsonrpc::{Node, RawId};
 
 use crate::notice::Notice;
 
@@ -46,21 +45,4 @@ pub(crate) fn to_child(message: &[u8]) -> Output {
     line.extend_from_slice(message);
     line.push(b'\n');
     Output::ToChild(line.into())
-}
-
-/// Whether two ids are one number, written in two ways.
-pub(crate) fn same_number(one: &RawId, other: &RawId) -> bool {
-    let number = |id: &RawId| Node::new(id.as_bytes()).as_i64();
-    number(one).is_some() && number(one) == number(other)
-}
-
-/// Whether two ids read the same, one as text and one as a number.
-pub(crate) fn other_type(one: &RawId, other: &RawId) -> bool {
-    let is_text = |id: &RawId| id.as_bytes().starts_with(b"\"");
-    let inner = |id: &RawId| Node::new(id.as_bytes()).text().map(|text| text.into_owned().into_bytes());
-    match (is_text(one), is_text(other)) {
-        (true, false) => !other.is_null() && inner(one).as_deref() == Some(other.as_bytes()),
-        (false, true) => !one.is_null() && inner(other).as_deref() == Some(one.as_bytes()),
-        _ => false,
-    }
 }

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use tap_jsonrpc::{Kind, Node, RawId};
+use tap_jsonrpc::{Kind, Node, RawId, other_type, same_number};
 
 use crate::answer::{error_answer, one_line, with_id};
 use crate::message::{Incoming, Message, Nature};
 use crate::notice::Notice;
-use crate::router::{Output, WAITING_LIMIT_BYTES, other_type, same_number, to_child};
+use crate::router::{Output, WAITING_LIMIT_BYTES, to_child};
 
 /// Where the messages of a session's server go.
 #[derive(Debug, Default)]

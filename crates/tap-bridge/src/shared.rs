@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use tap_jsonrpc::{Kind, Node, RawId};
+use tap_jsonrpc::{Kind, Node, RawId, splice};
 use tap_protocol::{
     HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION, meta,
 };
@@ -20,7 +20,6 @@ use crate::message::{
 };
 use crate::notice::Notice;
 use crate::router::{Output, to_child};
-use crate::splice::splice;
 
 /// Where the messages of a shared server go.
 #[derive(Debug, Default)]

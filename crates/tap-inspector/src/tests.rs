@@ -300,7 +300,8 @@ impl World {
                     name: (seq % 2 == 0).then(|| EVIL.into()),
                     note: (seq % 3 == 0).then(|| EVIL.into()),
                 };
-                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), EVIL.into())
+                let told = if matches!(query, Query::Mark(..)) { EVIL } else { "" };
+                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), told.into())
             }
             Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Watch(_) => return None,

@@ -11,6 +11,7 @@
 //! kind of message is it). Lines are apart, in [`LineSplitter`], and so are the events of HTTP in [`SseSplitter`]; so is
 //! [`Node`], with which to look into a body later.
 
+mod alike;
 mod collect;
 mod draft;
 mod envelope;
@@ -20,18 +21,21 @@ mod node;
 mod notes;
 mod run;
 mod scan;
+mod splice;
 mod sse;
 mod text;
 mod utf8;
 mod value;
 mod watch;
 
+pub use alike::{other_type, same_number};
 pub use envelope::{Batch, Content, Envelope, EnvelopeError, Kind, Member, Misfit, NotAMessage, RawId, Scanned};
 pub use grammar::Progress;
 pub use line::{LineSplitter, Part, Parts, parts};
 pub use node::{Key, Node, NodeKind};
 pub use notes::Notes;
 pub use scan::{Scanner, scan};
+pub use splice::splice;
 pub use sse::{SSE_EVENT_LIMIT_BYTES, SseEvent, SseSplitter};
 pub use text::{decode_string, resolve_escapes};
 pub use value::{Captures, TOKEN_LIMIT_BYTES, Token, Value};

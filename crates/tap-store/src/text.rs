@@ -10,6 +10,7 @@
 mod chosen;
 mod fixture;
 mod fold;
+mod frames;
 mod http;
 mod import;
 mod pack;
@@ -38,6 +39,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
+pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use chosen::Chosen;
 pub use import::{Imported, import};
 pub use rewrite::{Rewritten, find_secrets, rewrite};

@@ -2,6 +2,7 @@
 
 mod diff;
 mod proxy;
+mod replay;
 mod which;
 
 use std::ffi::OsString;
@@ -16,6 +17,9 @@ use crate::reference::Reference;
 
 pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
+pub(crate) use self::replay::{
+    Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
+};
 pub(crate) use self::which::Which;
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
@@ -84,6 +88,12 @@ pub(crate) enum Command {
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
     Proxy(Box<Proxy>),
+    /// Play a recording as a server, on stdio or HTTP
+    ///
+    /// Use it as the server's command in any host or test. The same recording and the same messages of the client give the
+    /// same bytes, on every run. A request that nothing recorded matches gets an error that says what is near, and so does
+    /// stderr. Exit code 1 with --strict: something was missing, or left over.
+    Replay(Box<Replay>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
@@ -203,6 +213,15 @@ pub(crate) struct HttpSide {
     /// Also take requests to this host name, when it is reached by another than localhost
     #[arg(long, value_name = "HOST", requires = "http")]
     pub(crate) allow_host: Vec<String>,
+}
+
+impl HttpSide {
+    /// Hosts talk stdio.
+    pub(crate) fn none() -> Self {
+        let nothing = Vec::new;
+        let path = "/mcp".into();
+        Self { http: None, path, idle: 60, sessions: 100, body_limit: 256, allow_origin: nothing(), allow_host: nothing() }
+    }
 }
 
 /// Options of `inspect`.

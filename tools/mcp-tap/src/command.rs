@@ -14,6 +14,7 @@ pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
+        Command::Replay(replay) => command::replay::replay(&global, *replay),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),

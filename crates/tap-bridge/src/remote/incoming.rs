@@ -1,7 +1,7 @@
 //! What the server answers, and what becomes of it.
 
 use bytes::Bytes;
-use tap_jsonrpc::{Kind, Node, RawId, SseEvent};
+use tap_jsonrpc::{Kind, Node, RawId, SseEvent, other_type, same_number};
 
 use super::exchange::{Exchange, Purpose, Waiting};
 use super::streams::Shape;
@@ -9,7 +9,6 @@ use super::{Ending, Head, RemoteServer};
 use crate::answer::{one_line, with_id};
 use crate::message::{Incoming, Message, Nature};
 use crate::notice::Notice;
-use crate::router::{other_type, same_number};
 
 /// What of a body that is no message is quoted, bytes.
 const QUOTED_BYTES: usize = 200;

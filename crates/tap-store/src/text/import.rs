@@ -67,6 +67,8 @@ pub(super) struct Record<'a> {
     #[serde(default)]
     lost_bytes: u64,
     style: Option<String>,
+    #[serde(default)]
+    literal: bool,
     #[serde(borrow)]
     gaps_us: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -127,21 +129,11 @@ pub fn import(
     name: &Path,
     other_uuid: &str,
 ) -> Result<Imported, StoreError> {
-    let mut records = Records::new(input, name);
-    let Opened { mut start, has_uuid, first, profile, rules } = open(&mut records, name)?;
-    let mut survey = Survey::default();
-    if profile == Profile::Fixture {
-        survey = Survey::of(&mut records)?;
-        let mut input = records.into_input();
-        input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
-        records = Records::new(input, name);
-        records.advance()?;
-    }
+    let (Opened { mut start, has_uuid, first, profile, rules }, mut reading) = Reading::open(input, name)?;
     if !has_uuid || store.has(&start.uuid)? {
         start.uuid = other_uuid.into();
     }
-    let mut reading = Reading { records, profile, survey, number: 0, queue: VecDeque::new() };
-    let mut found = Found { opened_unix_ns: start.opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None };
+    let mut found = Found::new(start.opened_unix_ns);
     let found_cell = std::cell::RefCell::new(&mut found);
     let end = || found_cell.borrow_mut().end.take();
     let session = match start.transport {
@@ -168,11 +160,11 @@ pub fn import(
 
 /// What a header says.
 pub(super) struct Opened {
-    start: SessionStart,
+    pub(super) start: SessionStart,
     has_uuid: bool,
     first: u64,
-    profile: Profile,
-    rules: Option<String>,
+    pub(super) profile: Profile,
+    pub(super) rules: Option<String>,
 }
 
 /// Reads the header.
@@ -222,13 +214,13 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
-struct Body {
+pub(super) struct Body {
     stream: Stream,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     origin: Origin,
 }
 
-struct Found {
+pub(super) struct Found {
     opened_unix_ns: u64,
     n_frames: u64,
     n_unknown: u64,
@@ -236,17 +228,53 @@ struct Found {
     end: Option<SessionEnd>,
 }
 
-struct Reading<'a, R> {
+pub(super) struct Reading<'a, R> {
     records: Records<'a, R>,
     profile: Profile,
     survey: Survey,
     /// How many records with a time were read.
     number: u64,
+    /// Whether what looks like a placeholder in the newest record is text.
+    is_literal: bool,
     /// What a record said beside itself.
     queue: VecDeque<Passed>,
 }
 
+impl Found {
+    pub(super) fn new(opened_unix_ns: u64) -> Self {
+        Self { opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None }
+    }
+}
+
+impl<'a, R: BufRead + Seek> Reading<'a, R> {
+    /// Reads the header, and of a fixture all of it once.
+    pub(super) fn open(input: R, name: &'a Path) -> Result<(Opened, Self), StoreError> {
+        let mut records = Records::new(input, name);
+        let opened = open(&mut records, name)?;
+        let mut survey = Survey::default();
+        if opened.profile == Profile::Fixture {
+            survey = Survey::of(&mut records)?;
+            let mut input = records.into_input();
+            input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
+            records = Records::new(input, name);
+            records.advance()?;
+        }
+        let profile = opened.profile;
+        Ok((opened, Self { records, profile, survey, number: 0, is_literal: false, queue: VecDeque::new() }))
+    }
+}
+
 impl<R: BufRead> Reading<'_, R> {
+    /// Whether what looks like a placeholder in the newest record is text.
+    pub(super) fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
+    /// The newest record: its line, from 1, and where it begins in the file, bytes.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (self.records.begins_at(), self.records.offset())
+    }
+
     fn wrong(&self, problem: impl Into<String>) -> StoreError {
         self.records.wrong(problem)
     }
@@ -258,6 +286,7 @@ impl<R: BufRead> Reading<'_, R> {
         }
         let record: Record<'_> = serde_json::from_slice(self.records.record())
             .map_err(|error| self.records.not_json("not a record", &error))?;
+        self.is_literal = record.literal;
         if record.format.is_some() {
             return Err(self.wrong("a second recording begins here; a file holds one"));
         }
@@ -274,7 +303,7 @@ impl<R: BufRead> Reading<'_, R> {
         Ok(Some((record, found.newest_ns)))
     }
 
-    fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
+    pub(super) fn next_recorded(&mut self, found: &mut Found) -> Result<Option<Recorded>, StoreError> {
         while let Some((record, at_ns)) = self.record(found)? {
             if record.is_beside() {
                 continue;
@@ -362,7 +391,7 @@ impl<R: BufRead> Reading<'_, R> {
 }
 
 /// What a record of a frame holds; `None` where it is a record of another kind.
-fn body(record: &Record<'_>) -> Result<Option<Body>, String> {
+pub(super) fn body(record: &Record<'_>) -> Result<Option<Body>, String> {
     let to = match record.to.as_deref() {
         Some("server") => Some(Stream::ToServer),
         Some("client") => Some(Stream::ToClient),

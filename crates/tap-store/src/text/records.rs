@@ -19,6 +19,9 @@ pub(super) struct Records<'a, R> {
     line: u64,
     /// The line on which the newest record begins.
     begins: u64,
+    /// How many bytes were read, and where the newest record begins.
+    n_read: u64,
+    offset: u64,
     /// The newest record.
     record: Vec<u8>,
     is_begun: bool,
@@ -72,7 +75,7 @@ impl Scan {
 impl<'a, R: BufRead> Records<'a, R> {
     /// `name` is the file's, for errors.
     pub(super) fn new(input: R, name: &'a Path) -> Self {
-        Self { input, name, line: 1, begins: 1, record: Vec::new(), is_begun: false }
+        Self { input, name, line: 1, begins: 1, n_read: 0, offset: 0, record: Vec::new(), is_begun: false }
     }
 
     /// The newest record, with the white space that is in it.
@@ -92,6 +95,7 @@ impl<'a, R: BufRead> Records<'a, R> {
             return Ok(false);
         }
         self.begins = self.line;
+        self.offset = self.n_read;
         let mut scan = Scan::default();
         loop {
             let buffer = match self.input.fill_buf() {
@@ -109,6 +113,7 @@ impl<'a, R: BufRead> Records<'a, R> {
             self.line += memchr::memchr_iter(b'\n', taken).count() as u64;
             self.record.extend_from_slice(taken);
             self.input.consume(n_bytes);
+            self.n_read += n_bytes as u64;
             if is_whole {
                 return Ok(true);
             }
@@ -133,6 +138,7 @@ impl<'a, R: BufRead> Records<'a, R> {
                     let n_space = buffer.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
                     self.line += memchr::memchr_iter(b'\n', buffer.get(..n_space).unwrap_or_default()).count() as u64;
                     self.input.consume(n_space);
+                    self.n_read += n_space as u64;
                 }
                 b'{' => {
                     self.is_begun = true;
@@ -154,13 +160,21 @@ impl<'a, R: BufRead> Records<'a, R> {
         let mut mark = [0; 3];
         let read = std::io::Read::read_exact(&mut self.input, &mut mark);
         match read {
-            Ok(()) if mark == *b"\xef\xbb\xbf" => Ok(()),
+            Ok(()) if mark == *b"\xef\xbb\xbf" => {
+                self.n_read += mark.len() as u64;
+                Ok(())
+            }
             Ok(()) => Err(self.wrong("not a record: a JSON object must begin here")),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 Err(self.wrong("not a record: a JSON object must begin here"))
             }
             Err(source) => Err(StoreError::Io { path: self.name.into(), source }),
         }
+    }
+
+    /// Where the newest record begins, bytes from where reading began.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Gives back what is read from.

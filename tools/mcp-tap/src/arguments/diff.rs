@@ -81,7 +81,7 @@ pub(crate) enum DiffFormat {
     Junit,
 }
 
-fn parse_loose(text: &str) -> Result<Loose, String> {
+pub(super) fn parse_loose(text: &str) -> Result<Loose, String> {
     match text {
         "numbers" => Ok(Loose::Numbers),
         "case" => Ok(Loose::Case),

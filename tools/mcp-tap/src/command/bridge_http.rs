@@ -35,13 +35,14 @@ use crate::recording::{Recording, copies, say, session_start};
 /// How long servers may take to end when the bridge does.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
 
-/// Serves a command over HTTP until it is told to stop.
+/// Serves a command over HTTP until it is told to stop. `is_recorded` says whether what passes is kept.
 pub(crate) fn bridge_http(
     global: &Global,
     side: &HttpSide,
     name: Option<String>,
     program: OsString,
     arguments: Vec<OsString>,
+    is_recorded: bool,
 ) -> Result<u8, Failure> {
     let Some(address) = side.http else {
         return Err(Failure::new("there is no address to listen on"));
@@ -65,7 +66,10 @@ pub(crate) fn bridge_http(
     let name = name.unwrap_or_else(|| name_of(&program, &arguments));
     let command = lossy(&[std::slice::from_ref(&program), arguments.as_slice()].concat());
     let start = session_start(clock, Transport::Http, name, command.clone());
-    let recording = Recording::begin(global.database(), start, copies.clone());
+    let recording = match is_recorded {
+        true => Recording::begin(global.database(), start, copies.clone()),
+        false => Recording::none(copies.clone()),
+    };
     let exchanges = Arc::new(tap_http::Recording::new(copies.clone(), keeper));
     for path in [side.path.as_str(), handler::OLD_STREAM_PATH, handler::OLD_POST_PATH] {
         exchanges.is_mcp_at(path);

@@ -13,11 +13,16 @@ use crate::recording::{Recording, copies, say, session_start};
 
 /// Runs a tap to its end. Returns only when the server cannot be started or watched.
 pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
+    run_and(global, run, |_| {})
+}
+
+/// The same, with something to do when all was recorded: it gets the session's id.
+pub(crate) fn run_and(global: &Global, run: Run, after: impl FnOnce(&str)) -> Result<u8, Failure> {
     let mut command = run.command;
     let program = command.remove(0);
     let arguments = command;
     if run.http.http.is_some() {
-        return bridge_http(global, &run.http, run.name, program, arguments);
+        return bridge_http(global, &run.http, run.name, program, arguments, true);
     }
     if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
         let error = replace_with(&program, &arguments);
@@ -36,6 +41,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
     start.server_pid = spawned.as_ref().ok().map(ServerProcess::id);
     tracing::info!(session = start.uuid, name = start.name, server_pid = start.server_pid, "server started");
     let copies = copies(clock);
+    let uuid = start.uuid.clone();
     let recording = Recording::begin(global.database(), start, copies.clone());
     let server = match spawned {
         Ok(server) => server,
@@ -54,6 +60,7 @@ pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
         Err(_) => None,
     };
     recording.finish(&copies, clock, reason);
+    after(&uuid);
     if let Ok(passing_on) = passing_on {
         passing_on.stop();
     }

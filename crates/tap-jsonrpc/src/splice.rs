@@ -1,11 +1,12 @@
 //! Splices: another token in the place of one, and every other byte as it was.
 
-use tap_jsonrpc::Node;
+use crate::node::Node;
 
 /// The message with each value at `path` replaced by `token`; as it was where there is none.
 ///
 /// Where a key is there twice both values are replaced: readers differ in which of them they take.
-pub(crate) fn splice(bytes: &[u8], replacements: &[(&[&str], &[u8])]) -> Vec<u8> {
+#[must_use]
+pub fn splice(bytes: &[u8], replacements: &[(&[&str], &[u8])]) -> Vec<u8> {
     let mut spans = Vec::new();
     for (path, token) in replacements {
         find(Node::new(bytes), path, &mut |value| {

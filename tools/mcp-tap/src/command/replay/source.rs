@@ -1,0 +1,203 @@
+//! Recordings to play: text files are read as they are played, sessions of a database too.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use bytes::Bytes;
+use tap_compare::Rules;
+use tap_frame::{Channel, Frame, Origin};
+use tap_replay::{InMemory, Recording, Source, Unit};
+use tap_session::{At, Recorded};
+use tap_store::{Profile, SessionId, Store, StoreError, TextFrame, TextFrames, TextPlace, Transport, text_frame};
+
+use crate::arguments::Global;
+use crate::failure::Failure;
+use crate::recording::say;
+use crate::reference::{Found, Part, Reference};
+
+/// The recording that a reference names.
+pub(super) fn source(global: &Global, reference: &Reference) -> Result<Source, Failure> {
+    if let Some(path) = reference.file().filter(|path| is_text(path)) {
+        // The player needs it for as long as we run.
+        let path: &'static Path = Box::leak(path.to_path_buf().into_boxed_path());
+        let frames = TextFrames::open(open(path)?, path)?;
+        if frames.transport() == Transport::Stdio {
+            let name = path.to_string_lossy().into_owned();
+            let rules = rules(&name, frames.rules())?;
+            let is_fixture = frames.profile() == Profile::Fixture;
+            let recording = Text { path, frames: Some(frames), places: Vec::new(), part: reference.part };
+            return Ok(Source { name, rules, is_fixture, recording: Box::new(recording) });
+        }
+    }
+    let found = reference.resolve(global)?;
+    let name = found.name();
+    let rules = rules(&name, found.rules.as_deref())?;
+    let is_fixture = found.is_fixture();
+    let recording: Box<dyn Recording> = match found.is_http() {
+        true => Box::new(InMemory::new(http_units(&found)?)),
+        false => Box::new(Stored::new(found)),
+    };
+    Ok(Source { name, rules, is_fixture, recording })
+}
+
+/// Whether a file is there that is no database.
+fn is_text(path: &Path) -> bool {
+    path.is_file() && path.extension().is_none_or(|extension| extension != "db")
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, StoreError> {
+    let file = File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
+    Ok(BufReader::with_capacity(256 * 1024, file))
+}
+
+fn rules(name: &str, rules: Option<&str>) -> Result<Rules, Failure> {
+    let Some(rules) = rules else {
+        return Ok(Rules::default());
+    };
+    Rules::parse(rules).map_err(|error| {
+        Failure::new(format!("the rules in {name} cannot be used: {error}"))
+            .hint("docs/diff.md has the rules there are")
+    })
+}
+
+fn unit(frame: Frame, line: Option<u64>) -> Option<Unit> {
+    let is_said = frame.channel() == Channel::Message && frame.origin == Origin::Wire;
+    is_said.then(|| Unit {
+        direction: frame.direction(),
+        number: frame.seq,
+        line,
+        at_ns: frame.at_ns,
+        conversation: 0,
+        exchange: None,
+        is_literal: false,
+        bytes: frame.bytes,
+    })
+}
+
+/// A text file.
+struct Text {
+    path: &'static Path,
+    frames: Option<TextFrames<'static, BufReader<File>>>,
+    /// Where each frame is, the first at 0, from the one on that is named first.
+    places: Vec<(u64, u64)>,
+    part: Part,
+}
+
+impl Recording for Text {
+    fn next(&mut self) -> Option<Unit> {
+        loop {
+            match self.frames.as_mut()?.next_frame() {
+                Ok(Some(TextFrame { frame, place: TextPlace { line, at }, is_literal })) => {
+                    let index = usize::try_from(frame.seq.saturating_sub(1)).ok()?;
+                    if self.places.len() <= index {
+                        self.places.resize(index + 1, (0, 0));
+                    }
+                    if let Some(place) = self.places.get_mut(index) {
+                        *place = (line, at);
+                    }
+                    if self.part.contains(At { seq: frame.seq, member: 0 })
+                        && let Some(unit) = unit(frame, Some(line))
+                    {
+                        return Some(Unit { is_literal, ..unit });
+                    }
+                }
+                Ok(None) => self.frames = None,
+                Err(error) => {
+                    say(&format!("{error}; the recording is played up to there"));
+                    self.frames = None;
+                }
+            }
+        }
+    }
+
+    fn bytes(&mut self, number: u64) -> Option<Bytes> {
+        let (line, at) = *self.places.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
+        let read = open(self.path).and_then(|file| text_frame(file, self.path, TextPlace { line, at }));
+        read.map_err(|error| say(&error.to_string())).ok()
+    }
+
+    fn is_one_conversation(&self) -> bool {
+        true
+    }
+}
+
+/// A session of a database, over stdio.
+struct Stored {
+    store: &'static Store,
+    session: SessionId,
+    part: Part,
+    recorded: Option<Box<dyn Iterator<Item = Result<Recorded, StoreError>>>>,
+    is_caught_up: bool,
+}
+
+impl Stored {
+    fn new(found: Found) -> Self {
+        // The player needs it for as long as we run.
+        let store: &'static Store = Box::leak(Box::new(found.store));
+        let session = found.session.id;
+        let recorded = Box::new(store.recorded(session));
+        Self { store, session, part: found.part, recorded: Some(recorded), is_caught_up: false }
+    }
+}
+
+impl Recording for Stored {
+    fn next(&mut self) -> Option<Unit> {
+        loop {
+            match self.recorded.as_mut()?.next() {
+                Some(Ok(Recorded::Frame(frame))) => {
+                    if self.part.contains(At { seq: frame.seq, member: 0 })
+                        && let Some(unit) = unit(frame, None)
+                    {
+                        return Some(unit);
+                    }
+                }
+                Some(Ok(Recorded::End { .. })) => {}
+                Some(Err(error)) => {
+                    say(&format!("{error}; the recording is played up to there"));
+                    self.recorded = None;
+                }
+                None => self.recorded = None,
+            }
+        }
+    }
+
+    fn bytes(&mut self, number: u64) -> Option<Bytes> {
+        let read = || {
+            if !self.is_caught_up {
+                self.store.catch_up(self.session, |_| {})?;
+            }
+            self.store.frame(self.session, number)
+        };
+        let frame = read().map_err(|error| say(&error.to_string())).ok()?;
+        self.is_caught_up = true;
+        frame.map(|frame| frame.bytes)
+    }
+
+    fn is_one_conversation(&self) -> bool {
+        true
+    }
+}
+
+/// All messages of a recording over HTTP, or of the one session in it that is meant.
+fn http_units(found: &Found) -> Result<Vec<Unit>, Failure> {
+    use std::ops::ControlFlow;
+    let mut units = Vec::new();
+    found.store.read_http(found.session.id, |read, _| {
+        if let Some(read) = read.frame
+            && found.wants(read.conversation)
+            && found.part.contains(At { seq: read.frame.seq, member: 0 })
+            && !read.frame.bytes.is_empty()
+            && let Some(unit) = unit(read.frame, None)
+        {
+            let conversation = read.conversation.map_or(0, |number| number.0);
+            units.push(Unit { conversation, exchange: read.exchange, ..unit });
+        }
+        Ok::<_, Failure>(ControlFlow::Continue(()))
+    })?;
+    // What belongs to no session is no conversation of its own, where there is one.
+    if units.iter().any(|unit| unit.conversation != 0) {
+        units.retain(|unit| unit.conversation != 0);
+    }
+    Ok(units)
+}
