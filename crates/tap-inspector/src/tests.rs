@@ -1,6 +1,7 @@
 //! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
 //! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
 
+mod compare;
 mod figures;
 mod keys;
 mod sequence;
