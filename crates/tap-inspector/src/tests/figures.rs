@@ -81,7 +81,7 @@ pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
 pub(super) fn compared(last: u64, complete: bool) -> Compared {
     let class = |n: u64| [None, Some(DriftClass::Breaking), Some(DriftClass::Prompt)][n as usize % 3];
     let signs = [CompareSign::Same, CompareSign::Changed, CompareSign::OnlyA, CompareSign::OnlyB];
-    let at = |n: u64| (n % 3 > 0).then_some(At { seq: n % 5 + 1, member: 0 });
+    let at = |n: u64| (!n.is_multiple_of(3)).then_some(At { seq: n % 5 + 1, member: 0 });
     let line = |n: u64| CompareLine {
         sign: signs[(n / 2 % 4) as usize],
         what: "call",
@@ -95,7 +95,7 @@ pub(super) fn compared(last: u64, complete: bool) -> Compared {
         reference: EVIL.into(),
         server: EVIL.into(),
         n_errors: last,
-        p50_ns: (last % 2 == 0).then_some(u64::MAX),
+        p50_ns: last.is_multiple_of(2).then_some(u64::MAX),
         live: true,
         ..ComparedSide::default()
     };
@@ -114,7 +114,7 @@ pub(super) fn compared(last: u64, complete: bool) -> Compared {
 }
 
 pub(super) fn differences(line: usize) -> LineDifferences {
-    let text = |n: usize| (n % 4 > 0).then(|| format!("{EVIL}\n{}", EVIL.repeat(n % 30)));
+    let text = |n: usize| (!n.is_multiple_of(4)).then(|| format!("{EVIL}\n{}", EVIL.repeat(n % 30)));
     let place = |n: usize| ComparePlace {
         path: EVIL.repeat(n % 3),
         words: EVIL.into(),
@@ -127,7 +127,7 @@ pub(super) fn differences(line: usize) -> LineDifferences {
             .map(|of| Piece { of, text: format!("{EVIL} {EVIL}\n") })
             .collect(),
         rules: vec!["--loose case"; n % 2],
-        ignore: (n % 3 > 0).then(|| format!("{}{n}", if n % 2 == 0 { EVIL } else { "result.a" })),
+        ignore: (!n.is_multiple_of(3)).then(|| format!("{}{n}", if n.is_multiple_of(2) { EVIL } else { "result.a" })),
     };
     LineDifferences {
         places: (0..line % 9).map(place).collect(),
