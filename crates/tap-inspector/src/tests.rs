@@ -268,7 +268,7 @@ impl World {
             }
             Query::Stats(query) => Answer::Stats(Box::new(figures::stats(query, last, complete))),
             Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
-            Query::Compare(..) => Answer::Compared(Box::new(Compared::default())),
+            Query::Compare(..) => Answer::Compared(Box::default()),
             Query::Search(_) => {
                 let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });
                 let snippet = Snippet { before: EVIL.repeat(20), found: EVIL.into(), after: EVIL.repeat(40) };
@@ -298,7 +298,8 @@ impl World {
                     name: (seq % 2 == 0).then(|| EVIL.into()),
                     note: (seq % 3 == 0).then(|| EVIL.into()),
                 };
-                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), EVIL.into())
+                let told = if matches!(query, Query::Mark(..)) { EVIL } else { "" };
+                Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), told.into())
             }
             Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Watch(_) => return None,

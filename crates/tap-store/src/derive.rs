@@ -223,8 +223,13 @@ impl Deriver {
         }
         rows::write_conversations(&transaction, self.session, self.changed.values())?;
         let mut identity = self.identity.clone();
-        if self.transport == Transport::Stdio || !self.changed.is_empty() {
-            self.works.introduce(&mut identity);
+        match &self.works {
+            Works::Stdio(reading) => identity.clone_from(reading.identity()),
+            // As the table has it, which is the same however much is worked out at a time.
+            Works::Http { .. } if !self.changed.is_empty() => {
+                identity = rows::newest_identity(&transaction, self.session)?;
+            }
+            Works::Http { .. } => {}
         }
         let finished = self.unwritten.back().is_some_and(|last| last.is_end);
         let position = self.works.position(counts.n_frames);

@@ -13,7 +13,7 @@ pub(super) fn stats(query: &StatsQuery, last: u64, complete: bool) -> StatsAnswe
         p50_ns: (n > 0).then_some(n),
         p95_ns: (n > 0).then_some(u64::MAX),
         spent_ns: n,
-        exact: n % 5 > 0,
+        exact: !n.is_multiple_of(5),
         answer_bytes: u64::MAX / 2,
         magnitudes: (0..n % 14).map(|magnitude| magnitude * n % 7).collect(),
         ..StatsLine::default()
@@ -42,13 +42,13 @@ pub(super) fn stats(query: &StatsQuery, last: u64, complete: bool) -> StatsAnswe
 pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
     let difference = |n: u64| [None, Some(Difference::Added), Some(Difference::Changed)][n as usize % 3];
     let line = |n: u64| OfferLine {
-        kind: if n % 4 == 0 { OfferKind::Prompt } else { OfferKind::Tool },
+        kind: if n.is_multiple_of(4) { OfferKind::Prompt } else { OfferKind::Tool },
         name: format!("{EVIL}{n}"),
-        title: (n % 2 == 0).then(|| EVIL.into()),
-        description: (n % 3 > 0).then(|| format!("{EVIL}\n").repeat(n as usize * 9)),
-        arguments: vec![(EVIL.into(), n % 2 == 0); n as usize % 9],
+        title: (n.is_multiple_of(2)).then(|| EVIL.into()),
+        description: (!n.is_multiple_of(3)).then(|| format!("{EVIL}\n").repeat(n as usize * 9)),
+        arguments: vec![(EVIL.into(), n.is_multiple_of(2)); n as usize % 9],
         marks: vec!["read-only"; n as usize % 3],
-        filter: if n % 4 == 0 { String::new() } else { "tool:x".into() },
+        filter: if n.is_multiple_of(4) { String::new() } else { "tool:x".into() },
         n_calls: n * n,
         n_errors: n % 2,
         n_hidden: n % 4 * 9_000,
@@ -70,6 +70,6 @@ pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
         lines: (0..seq % 40).map(line).collect(),
         n_left_out: last,
         listed: vec![EVIL.into(); 3],
-        earlier: (seq % 2 == 0).then(|| EVIL.into()),
+        earlier: (seq.is_multiple_of(2)).then(|| EVIL.into()),
     }
 }

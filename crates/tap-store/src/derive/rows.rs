@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Connection, named_params, params};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 use tap_exchange::{Conversation, Exchange, Read, Source};
 use tap_frame::{Origin, Stream};
 use tap_jsonrpc::RawId;
-use tap_session::{At, Event, FrameEnd, FrameHead, HttpSessionNumber, MessageRow, Place, RowKind, Status};
+use tap_session::{At, Event, FrameEnd, FrameHead, HttpSessionNumber, Identity, MessageRow, Place, RowKind, Status};
 
 use crate::stored::{end_code, kind_of_conversation};
 use crate::writer::signed;
@@ -313,6 +313,17 @@ fn write_exchange(connection: &Connection, session: i64, exchange: &Exchange) ->
         ":last_segment": signed(exchange.last_segment),
     })?;
     Ok(())
+}
+
+/// Who talks, in a recording over HTTP: of many, those of the session of MCP that was begun last.
+pub(super) fn newest_identity(connection: &Connection, session: i64) -> rusqlite::Result<Identity> {
+    let newest = |column: &str| {
+        let query = format!(
+            "SELECT {column} FROM conversation WHERE session = ? AND {column} IS NOT NULL ORDER BY number DESC LIMIT 1"
+        );
+        connection.prepare_cached(&query)?.query_row([session], |row| row.get(0)).optional()
+    };
+    Ok(Identity { client: newest("client")?, server: newest("server")?, revision: newest("revision")? })
 }
 
 fn write_conversation(connection: &Connection, session: i64, conversation: &Conversation) -> rusqlite::Result<()> {

@@ -146,22 +146,6 @@ impl Works {
             Self::Http { reading, .. } => reading.changed_conversations(),
         }
     }
-
-    /// Says who talks.
-    pub(super) fn introduce(&self, identity: &mut Identity) {
-        match self {
-            Self::Stdio(reading) => identity.clone_from(reading.identity()),
-            Self::Http { reading, .. } => {
-                // Of many, those of the session that was begun last, whichever changed last: that would depend on how
-                // much is worked out at a time.
-                for conversation in reading.conversations() {
-                    identity.client = conversation.client.or(identity.client.take());
-                    identity.server = conversation.server.or(identity.server.take());
-                    identity.revision = conversation.revision.or(identity.revision.take());
-                }
-            }
-        }
-    }
 }
 
 /// The segment that a position over HTTP names.

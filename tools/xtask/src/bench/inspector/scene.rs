@@ -70,14 +70,16 @@ impl Programs {
     /// Everything once; what failed is told in the report.
     pub(super) fn run(&self, arguments: &Arguments) -> Value {
         let mut report = json!({});
-        let parts: [(&str, &dyn Fn(&mut Value) -> Result<(), String>); 2] =
-            [("million", &|report| self.million(arguments, report)), ("live", &|report| self.live(arguments, report))];
-        for (name, part) in parts {
-            if let Err(error) = part(&mut report) {
+        let take_in = |report: &mut Value, name: &str, done: Result<(), String>| {
+            if let Err(error) = done {
                 tell(&format!("{name}: {error}"));
                 report["error"][name] = json!(error);
             }
-        }
+        };
+        let done = self.million(arguments, &mut report);
+        take_in(&mut report, "million", done);
+        let done = self.live(arguments, &mut report);
+        take_in(&mut report, "live", done);
         report
     }
 
