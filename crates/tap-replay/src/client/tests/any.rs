@@ -9,14 +9,14 @@ use crate::options::Options;
 use crate::server::tests::any::{of, piece, recording};
 use crate::server::{Output, Player};
 
-fn script_of(units: &[Unit]) -> Script {
+pub(super) fn script_of(units: &[Unit]) -> Script {
     let mut script = Script::new();
     units.iter().for_each(|unit| script.push(unit));
     script
 }
 
 /// Runs until nothing happens any more: what is said is heard by a server, whose words come in an order that `shuffle` says.
-fn against(mut client: Client, player: &mut Player, shuffle: &[u8]) -> Client {
+pub(super) fn against(mut client: Client, player: &mut Player, shuffle: &[u8]) -> Client {
     let mut on_their_way: Vec<Vec<u8>> = Vec::new();
     let mut now_ns = 0;
     for turn in 0..10_000_usize {
