@@ -3,8 +3,8 @@
 //! Recordings are read and held against each other in `comparing.rs`; here that is written down (`text.rs`, `json.rs`,
 //! `junit.rs`).
 
-mod json;
-mod junit;
+pub(super) mod json;
+pub(super) mod junit;
 pub(super) mod text;
 
 use std::fs::File;
@@ -57,7 +57,7 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
     Ok(if diff.exit_code && report.differs() { NO } else { 0 })
 }
 
-fn format_of(path: &Path) -> Option<DiffFormat> {
+pub(super) fn format_of(path: &Path) -> Option<DiffFormat> {
     match path.extension()?.to_str()? {
         "xml" => Some(DiffFormat::Junit),
         "json" => Some(DiffFormat::Json),
@@ -92,7 +92,7 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
     Ok(rules)
 }
 
-fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
+pub(super) fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
     Rules::read(value).map_err(|error| {
         Failure::new(format!("the rules in {} cannot be used: {error}", path.display()))
             .hint("docs/diff.md has the rules there are")
@@ -100,7 +100,7 @@ fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
 }
 
 /// The first JSON value of a file: the header of a recording, or all of a file of rules.
-fn first_value(path: &Path) -> Result<Value, String> {
+pub(super) fn first_value(path: &Path) -> Result<Value, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut values = serde_json::Deserializer::from_reader(file.take(RULES_LIMIT_BYTES)).into_iter();
     match values.next() {

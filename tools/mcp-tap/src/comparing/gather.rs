@@ -244,7 +244,7 @@ fn mark(answer: Node<'_>) -> [u64; 2] {
 }
 
 /// The arguments of a call in a few characters, as JSON.
-fn digest(message: &[u8]) -> String {
+pub(crate) fn digest(message: &[u8]) -> String {
     let [params] = Node::new(message).pick(["params"]);
     let arguments = params.and_then(|params| params.get("arguments"));
     let Some(arguments) = arguments.filter(|arguments| arguments.members().next().is_some()) else {
