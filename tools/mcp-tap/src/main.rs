@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod comparing;
 mod configuration;
 mod counting;
 mod credentials;

@@ -7,6 +7,7 @@ use crate::script::tests::units;
 use crate::verdict::{Outcome, QuestionOutcome, Verdict};
 
 mod any;
+mod captures;
 mod verdicts;
 
 pub(super) fn script(recording: &str) -> Script {

@@ -8,7 +8,7 @@ use crate::recording::InMemory;
 use crate::script::tests::units;
 
 pub(crate) mod any;
-mod captures;
+pub(crate) mod captures;
 mod eras;
 mod matching;
 

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use tap_compare::{Rules, ToolRules};
 use tap_jsonrpc::Node;
-use tap_replay::{Client, ClientOptions, Recording, Script, Verdict, read_scripts};
+use tap_replay::{Check, Client, ClientOptions, NoAnswer, NotSent, Outcome, Recording, Script, Verdict, read_scripts};
 
 use self::interrupt::Interrupt;
 use self::play::{Played, last_words, play, stay};
@@ -161,11 +161,15 @@ fn check(
     if is_stopped {
         return Err(Failure::new("stopped before all was said"));
     }
-    if !has_spoken && !ended.status.is_some_and(|status| status.success()) {
+    let is_missing = |check: &Check| match check.outcome {
+        Outcome::NoAnswer(_) | Outcome::NotSent(NotSent::ServerGone) => true,
+        Outcome::Same | Outcome::Differs | Outcome::NotSent(_) | Outcome::NotCompared => false,
+    };
+    if !has_spoken && checked.verdict.checks.iter().any(is_missing) {
         // It never was a server: that says nothing of the recording.
         let words = last_words(&ended, TOLD_LINES);
-        let why = ended.says().unwrap_or_else(|| "the server did not end by itself".into());
-        let mut failure = Failure::new(format!("{why}, and said nothing"));
+        let how = ended.says().map_or(String::new(), |how| format!("; {how}"));
+        let mut failure = Failure::new(format!("the server said nothing{how}"));
         if !words.is_empty() {
             failure = failure.hint(format!("it wrote on stderr:\n  {}", words.join("\n  ")));
         }
@@ -178,7 +182,6 @@ fn check(
     let of_tap = ended.stderr.lines().filter_map(|line| line.strip_prefix("mcp-tap: "));
     checked.notes.extend(of_tap.map(str::to_owned));
     let has_died = checked.verdict.checks.iter().any(|check| {
-        use tap_replay::{NoAnswer, NotSent, Outcome};
         matches!(check.outcome, Outcome::NoAnswer(NoAnswer::ServerEnded) | Outcome::NotSent(NotSent::ServerGone))
     });
     if has_died {

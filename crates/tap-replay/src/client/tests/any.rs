@@ -1,7 +1,7 @@
 //! What holds for every recording and every server.
 
 use proptest::prelude::*;
-use tap_compare::{Depth, ToolRules};
+use tap_compare::{Depth, Loose, PathPattern, ToolRules};
 
 use super::*;
 use crate::message::Unit;
@@ -9,14 +9,14 @@ use crate::options::Options;
 use crate::server::tests::any::{of, piece, recording};
 use crate::server::{Output, Player};
 
-fn script_of(units: &[Unit]) -> Script {
+pub(super) fn script_of(units: &[Unit]) -> Script {
     let mut script = Script::new();
     units.iter().for_each(|unit| script.push(unit));
     script
 }
 
 /// Runs until nothing happens any more: what is said is heard by a server, whose words come in an order that `shuffle` says.
-fn against(mut client: Client, player: &mut Player, shuffle: &[u8]) -> Client {
+pub(super) fn against(mut client: Client, player: &mut Player, shuffle: &[u8]) -> Client {
     let mut on_their_way: Vec<Vec<u8>> = Vec::new();
     let mut now_ns = 0;
     for turn in 0..10_000_usize {
@@ -51,6 +51,13 @@ fn conversation() -> impl Strategy<Value = String> {
             r#"-> {"id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
             <- {"id":"i","result":{"protocolVersion":"2025-11-25","capabilities":{}}}
             -> {"method":"notifications/initialized"}
+            -> {"id":"l1","method":"tools/list"}
+            -> {"id":"p","method":"prompts/list","params":{}}
+            <- {"id":"l1","result":{"tools":[{"name":"t"}],"nextCursor":"2"}}
+            -> {"id":"l2","method":"tools/list","params":{"cursor":"2"}}
+            <- {"id":"p","result":{"prompts":[]}}
+            <- {"method":"notifications/tools/list_changed"}
+            <- {"id":"l2","result":{"tools":[{"name":"u"}]}}
             "#,
         );
         let mut waiting: Vec<String> = Vec::new();
@@ -85,7 +92,17 @@ fn conversation() -> impl Strategy<Value = String> {
 
 fn dials() -> impl Strategy<Value = ToolRules> {
     let depth = prop::sample::select(vec![None, Some(Depth::Exact), Some(Depth::Shape), Some(Depth::Status)]);
-    depth.prop_map(|compare| ToolRules { compare, ..ToolRules::default() })
+    let loose =
+        prop::collection::btree_set(prop::sample::select(vec![Loose::Numbers, Loose::Case, Loose::Space]), 0..3);
+    let paths = ["arg.k", "result.content", "result.**.text", "params.n"];
+    let paths = paths.map(|path| PathPattern::parse(path).expect("a path"));
+    let ignore = prop::sample::subsequence(paths.to_vec(), 0..4);
+    (depth, loose, ignore).prop_map(|(compare, loose, ignore)| ToolRules {
+        compare,
+        loose,
+        ignore,
+        ..ToolRules::default()
+    })
 }
 
 proptest! {

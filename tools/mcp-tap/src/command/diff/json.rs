@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tap_compare::{Comparison, Difference, Drift, ItemState, ListKind, PairedBy, Side};
 
-use super::report::{End, Half, Listed, Pair, Report, State};
+use crate::comparing::report::{End, Half, Listed, Pair, Report, State};
 use crate::output::Output;
 
 pub(super) fn write(out: &mut Output, report: &Report) -> std::io::Result<()> {

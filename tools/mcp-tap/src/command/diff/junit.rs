@@ -6,7 +6,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use tap_compare::{Difference, Drift, Side};
 
-use super::report::{Listed, Pair, Report, State};
+use crate::comparing::report::{Listed, Pair, Report, State};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::{cut, shown};

@@ -9,7 +9,7 @@ use tap_compare::{
 };
 use tap_jsonrpc::Node;
 
-use super::report::{Counts, LISTED_A_CALL, Listed, Pair, Report, State};
+use crate::comparing::report::{Counts, Half, LISTED_A_CALL, Listed, Pair, Report, State};
 use crate::output::{Output, Style};
 use crate::text::{counted, cut, shown, thousands};
 
@@ -25,7 +25,7 @@ const TEXT_LINES: usize = 12;
 /// A subject's columns, so that what follows lines up.
 const SUBJECT_COLUMNS: usize = 44;
 
-pub(super) fn write(out: &mut Output, report: &Report, limit: usize) -> std::io::Result<()> {
+pub(in crate::command) fn write(out: &mut Output, report: &Report, limit: usize) -> std::io::Result<()> {
     head(out, report)?;
     for listed in &report.lists {
         list(out, listed, limit)?;
@@ -80,7 +80,7 @@ fn head(out: &mut Output, report: &Report) -> std::io::Result<()> {
 
 /// The servers' names and versions, as far as they differ.
 fn server(report: &Report) -> Option<String> {
-    let of = |half: &super::report::Half| {
+    let of = |half: &Half| {
         let (name, version) = &half.server;
         let text = [name, version].into_iter().flatten().map(|text| shown(text, false)).collect::<Vec<_>>();
         (!text.is_empty()).then(|| text.join(" "))

@@ -5,8 +5,8 @@ use tap_replay::{Outcome, QuestionOutcome};
 
 use super::Checked;
 use super::text::{answer_to, place, subject, summary};
-use crate::command::diff::gather::digest;
 use crate::command::diff::junit::{Case, drifted, told, write_suites};
+use crate::comparing::gather::digest;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::shown;

@@ -62,12 +62,17 @@ pub(super) struct Server {
 /// How it ended, and what it wrote on stderr last.
 pub(super) struct Ended {
     pub(super) status: Option<ExitStatus>,
+    /// Whether it ended by itself, once its stdin was closed.
+    pub(super) is_by_itself: bool,
     pub(super) stderr: String,
 }
 
 impl Ended {
     /// In a few words; nothing for a usual end.
     pub(super) fn says(&self) -> Option<String> {
+        if !self.is_by_itself {
+            return Some("the server did not end by itself, and was killed".into());
+        }
         let status = self.status.filter(|status| !status.success())?;
         Some(match (status.code(), status.signal()) {
             (Some(code), _) => format!("the server exited with {code}"),
@@ -141,6 +146,7 @@ impl Server {
     pub(super) fn end(mut self) -> Ended {
         self.to_server = None;
         let group = Pid::from_raw(self.pid.cast_signed());
+        let mut is_by_itself = true;
         let signals = [Some(Signal::SIGTERM), Some(Signal::SIGKILL), None];
         for signal in signals {
             let until = Instant::now() + PATIENCE;
@@ -151,7 +157,10 @@ impl Server {
                 }
             }
             match signal {
-                Some(signal) if !self.has_exited => drop(killpg(group, signal)),
+                Some(signal) if !self.has_exited => {
+                    is_by_itself = false;
+                    let _ = killpg(group, signal);
+                }
                 _ => break,
             }
         }
@@ -162,7 +171,7 @@ impl Server {
             let _ = reader.join();
         }
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        Ended { status, stderr: String::from_utf8_lossy(&stderr).into_owned() }
+        Ended { status, is_by_itself, stderr: String::from_utf8_lossy(&stderr).into_owned() }
     }
 }
 

@@ -6,8 +6,8 @@ use tap_compare::{Comparison, Side};
 use tap_replay::{Check, Outcome, QuestionCheck, QuestionOutcome, Verdict};
 
 use super::Checked;
-use crate::command::diff::gather::digest;
 use crate::command::diff::text::{drift_items, more, padded, sign, told};
+use crate::comparing::gather::digest;
 use crate::output::{Output, Style};
 use crate::text::{counted, cut, duration, shown};
 
