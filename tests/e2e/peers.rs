@@ -24,6 +24,11 @@ pub(crate) fn manifest_folder() -> PathBuf {
 pub(crate) struct Node(&'static Path);
 
 impl Node {
+    /// Where its programs lie.
+    pub(crate) const fn folder(&self) -> &'static Path {
+        self.0
+    }
+
     /// A client on the TypeScript SDK.
     pub(crate) fn client(&self) -> Vec<OsString> {
         self.script("client.mjs", &[])
@@ -45,6 +50,11 @@ impl Node {
 pub(crate) struct Python(&'static Path);
 
 impl Python {
+    /// Where its programs lie.
+    pub(crate) const fn folder(&self) -> &'static Path {
+        self.0
+    }
+
     /// A client on the Python SDK.
     pub(crate) fn client(&self) -> Vec<OsString> {
         self.script("client.py", &[])
@@ -108,6 +118,7 @@ pub(crate) fn node(test: &str) -> Option<Node> {
             "client2.mjs",
             "server1.mjs",
             "server2.mjs",
+            "host.mjs",
             "conformance-client1.mjs",
             "conformance-client2.mjs",
         ],

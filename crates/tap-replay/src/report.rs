@@ -64,6 +64,8 @@ pub(crate) const TOLD: usize = 1_000;
 pub struct Report {
     /// Messages of the client's.
     pub n_received: u64,
+    /// Requests of the client's in the order in which they came: the method, with the name if there is one. The first 1,000.
+    pub asked: Vec<String>,
     /// Requests that got a recorded answer, by the recording that it is from.
     pub answered: Vec<(String, u64)>,
     /// Those of them whose answer had been given before.
@@ -98,15 +100,21 @@ impl Report {
         let unused = self.unused.iter().map(|unused| {
             json!({ "recording": unused.recording, "line": unused.line, "message": unused.number, "what": unused.what })
         });
+        let misses = self.misses.iter().map(|miss| {
+            let mut data = miss.data();
+            data["text"] = miss.text().into();
+            data
+        });
         json!({
             "clean": self.is_clean(),
             "received": self.n_received,
+            "asked": self.asked,
             "answered": answered.collect::<Vec<_>>(),
             "repeated": self.n_repeated,
             "progress_left_out": self.n_progress_left_out,
             "n_misses": self.n_misses,
             "n_unused": self.n_unused,
-            "misses": self.misses.iter().map(Miss::data).collect::<Vec<_>>(),
+            "misses": misses.collect::<Vec<_>>(),
             "notes": self.notes.iter().map(|note| json!({ "kind": note.kind.name(), "text": note.text })).collect::<Vec<_>>(),
             "unused": unused.collect::<Vec<_>>(),
         })

@@ -237,9 +237,11 @@ impl Player {
         self.report.looked_at_all = self.layers.iter().all(Layer::has_ended);
         self.report.unused.clear();
         self.report.n_unused = 0;
+        // Who has said nothing has left out the first conversation, at least.
+        let chosen = self.chosen.unwrap_or(Place { layer: 0, act: 0 });
         for (index, layer) in self.layers.iter_mut().enumerate() {
             for act in 0..layer.acts.len() {
-                let is_chosen = self.chosen == Some(Place { layer: index, act });
+                let is_chosen = chosen == Place { layer: index, act };
                 let this = &layer.acts[act];
                 let n = this.script.interactions().len();
                 if !is_chosen && (0..n).all(|interaction| this.n_uses(interaction) == 0) {
@@ -287,6 +289,9 @@ impl Player {
                 };
                 if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
                     batch.n_open += 1;
+                }
+                if self.report.asked.len() < TOLD {
+                    self.report.asked.push(crate::miss::cut(&find::what(&live.bytes)));
                 }
                 self.request(live, outputs);
             }

@@ -1,11 +1,12 @@
-// A real client, on the second TypeScript SDK: node client2.mjs SCRIPT.json URL
+// A real client, on the second TypeScript SDK: node client2.mjs SCRIPT.json COMMAND ARGUMENTS… | URL
 //
 // SCRIPT and what is printed are as in client.mjs. {"mode": "legacy" | "auto" | REVISION} says how it opens.
 import { readFileSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-const [scriptPath, url] = process.argv.slice(2);
-const { capabilities = {}, mode, steps } = JSON.parse(readFileSync(scriptPath, 'utf8'));
+const [scriptPath, command, ...args] = process.argv.slice(2);
+const { capabilities = {}, environment = {}, roots = [], mode, steps } = JSON.parse(readFileSync(scriptPath, 'utf8'));
 
 function sorted(value) {
   if (Array.isArray(value)) return value.map(sorted);
@@ -27,6 +28,17 @@ if (capabilities.elicitation) {
     content: Object.fromEntries(Object.keys(params.requestedSchema.properties).map((name) => [name, 'words'])),
   }));
 }
+if (capabilities.sampling) {
+  const text = 'a sampled answer';
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'none',
+    role: 'assistant',
+    content: { type: 'text', text },
+  }));
+}
+if (capabilities.roots) {
+  client.setRequestHandler('roots/list', async () => ({ roots: roots.map((uri) => ({ uri, name: 'a root' })) }));
+}
 
 const ask = {
   ping: () => client.ping(),
@@ -38,7 +50,15 @@ const ask = {
   'prompts/get': (params) => client.getPrompt(params),
 };
 
-const transport = new StreamableHTTPClientTransport(new URL(url));
+const transport = /^https?:/.test(command)
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args, env: environment });
+// Overheard, because the SDK forgets who wanted to hear of progress when the result comes in the same piece.
+transport.onmessage = ({ method, params }) => {
+  if (method !== 'notifications/progress') return;
+  const { progressToken, ...message } = params;
+  print({ message });
+};
 try {
   await client.connect(transport);
 } catch ({ code, name }) {
@@ -49,7 +69,7 @@ try {
 print({ revision: client.getNegotiatedProtocolVersion(), server: client.getServerVersion() });
 for (const [method, params, { progress } = {}] of steps) {
   const target = params?.name ?? params?.uri;
-  const options = progress ? { onprogress: (message) => print({ message }) } : {};
+  const options = progress ? { onprogress: () => {} } : {};
   try {
     print({ step: method, target, result: await ask[method](params, options) });
   } catch ({ code, message, data }) {

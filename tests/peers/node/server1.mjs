@@ -1,9 +1,10 @@
-// A server on the first TypeScript SDK with all that the conformance suite wants to find: node server1.mjs http|json|sse
+// A server on the first TypeScript SDK with all that the conformance suite wants to find: node server1.mjs stdio|http|json|sse
 //
 // http: Streamable HTTP with sessions and streams that can be resumed; json: without sessions, answers in JSON; sse: the
-// older transport. It listens on a port that the system chooses.
+// older transport. It listens on a port that the system chooses. On stdio lists come in pages of two.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js';
 import * as T from '@modelcontextprotocol/sdk/types.js';
@@ -196,6 +197,12 @@ const tools = {
     },
   ],
 };
+// A part of a list, where lists come in pages: the suite that drives the others reads first pages only.
+const page = (name, all, cursor) => {
+  if (process.argv[2] !== 'stdio') return { [name]: all };
+  const start = cursor ? Number(cursor.replace('from-', '')) : 0;
+  return { [name]: all.slice(start, start + 2), ...(start + 2 < all.length && { nextCursor: `from-${start + 2}` }) };
+};
 const res = {
   'test://static-text': { mimeType: 'text/plain', text: 'This is the content of the static text resource.' },
   'test://static-binary': { mimeType: 'image/png', blob: PNG },
@@ -242,17 +249,39 @@ const make = () => {
     },
   );
   const h = (sc, f) => s.setRequestHandler(sc, f);
+  // One that is there once it was asked for, and one that tells of a resource.
+  const more = {
+    test_add_tool: [
+      empty,
+      async (a, x) => {
+        more.test_added_tool = [empty, async () => text('I am new')];
+        await x.sendNotification({ method: 'notifications/tools/list_changed' });
+        return text('added');
+      },
+    ],
+    test_update_resource: [
+      empty,
+      async (a, x) => {
+        await x.sendNotification({
+          method: 'notifications/resources/updated',
+          params: { uri: 'test://watched-resource' },
+        });
+        return text('updated');
+      },
+    ],
+  };
   h(T.ListToolsRequestSchema, async () => ({
-    tools: Object.entries(tools).map(([name, [inputSchema]]) => ({ name, description: name, inputSchema })),
+    tools: Object.entries({ ...tools, ...more }).map(([name, [inputSchema]]) => ({ name, description: name, inputSchema })),
   }));
   h(T.CallToolRequestSchema, async (r, x) => {
-    const t = tools[r.params.name];
+    const t = tools[r.params.name] ?? more[r.params.name];
     if (!t) throw new T.McpError(-32602, 'Unknown tool');
     return t[1](r.params.arguments ?? {}, x);
   });
-  h(T.ListResourcesRequestSchema, async () => ({
-    resources: Object.entries(res).map(([uri, v]) => ({ uri, name: uri, mimeType: v.mimeType })),
-  }));
+  h(T.ListResourcesRequestSchema, async (r) => {
+    const all = Object.entries(res).map(([uri, v]) => ({ uri, name: uri, mimeType: v.mimeType }));
+    return page('resources', all, r.params?.cursor);
+  });
   h(T.ListResourceTemplatesRequestSchema, async () => ({
     resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
   }));
@@ -275,9 +304,10 @@ const make = () => {
   h(T.SubscribeRequestSchema, async () => ({}));
   h(T.UnsubscribeRequestSchema, async () => ({}));
   h(T.SetLevelRequestSchema, async () => ({}));
-  h(T.ListPromptsRequestSchema, async () => ({
-    prompts: Object.entries(prompts).map(([name, [args]]) => ({ name, description: name, arguments: args })),
-  }));
+  h(T.ListPromptsRequestSchema, async (r) => {
+    const all = Object.entries(prompts).map(([name, [args]]) => ({ name, description: name, arguments: args }));
+    return page('prompts', all, r.params?.cursor);
+  });
   h(T.GetPromptRequestSchema, async (r) => prompts[r.params.name][1](r.params.arguments ?? {}));
   h(T.CompleteRequestSchema, async () => ({
     completion: { values: ['paris', 'park', 'party'], total: 3, hasMore: false },
@@ -329,8 +359,12 @@ async function sse(request, response) {
   else response.writeHead(404).end();
 }
 
-const handle = { http: streamable, json, sse }[process.argv[2]];
-createServer(async (request, response) => {
-  if (local(request.headers.host) && local(request.headers.origin)) await handle(request, response);
-  else response.writeHead(403).end('bad host');
-}).listen(0, '127.0.0.1');
+if (process.argv[2] === 'stdio') {
+  await make().connect(new StdioServerTransport());
+} else {
+  const handle = { http: streamable, json, sse }[process.argv[2]];
+  createServer(async (request, response) => {
+    if (local(request.headers.host) && local(request.headers.origin)) await handle(request, response);
+    else response.writeHead(403).end('bad host');
+  }).listen(0, '127.0.0.1');
+}

@@ -1,6 +1,6 @@
-// A server on the second TypeScript SDK with all that the conformance suite wants to find, Streamable HTTP in both eras.
+// A server on the second TypeScript SDK with all that the conformance suite wants to find, both eras: node server2.mjs [stdio]
 //
-// It listens on a port that the system chooses.
+// Without `stdio` it speaks Streamable HTTP, on a port that the system chooses.
 import {
   Server,
   createMcpHandler,
@@ -10,6 +10,7 @@ import {
   MissingRequiredClientCapabilityError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { toNodeHandler, localhostHostValidation, localhostOriginValidation } from '@modelcontextprotocol/node';
 import { createServer } from 'node:http';
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -314,9 +315,13 @@ const make = () => {
   }));
   return s;
 };
-const h = toNodeHandler(createMcpHandler(make)),
-  vh = localhostHostValidation(),
-  vo = localhostOriginValidation();
-createServer((q, s) => {
-  if (vh(q, s) && vo(q, s)) h(q, s);
-}).listen(0, '127.0.0.1');
+if (process.argv[2] === 'stdio') {
+  serveStdio(make);
+} else {
+  const h = toNodeHandler(createMcpHandler(make)),
+    vh = localhostHostValidation(),
+    vo = localhostOriginValidation();
+  createServer((q, s) => {
+    if (vh(q, s) && vo(q, s)) h(q, s);
+  }).listen(0, '127.0.0.1');
+}

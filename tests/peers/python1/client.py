@@ -1,4 +1,4 @@
-"""A real client, on the Python SDK of the first generation: python client.py SCRIPT.json URL
+"""A real client, on the Python SDK of the first generation: python client.py SCRIPT.json COMMAND ARGUMENTS… | URL
 
 SCRIPT and what is printed are as in ../node/client.mjs; it knows fewer methods, and of the capabilities only elicitation.
 """
@@ -7,12 +7,16 @@ import json
 import sys
 
 import anyio
-from mcp import ClientSession, McpError
+from mcp import ClientSession, McpError, StdioServerParameters
+from mcp.client import stdio
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.types import ElicitResult, Implementation
 
-script_path, url = sys.argv[1:]
+# Whether the server ended by itself is told apart by patience. The version is pinned, so this is there.
+stdio.PROCESS_TERMINATION_TIMEOUT = 60
+
+script_path, command, *arguments = sys.argv[1:]
 with open(script_path, encoding="utf-8") as file:
     script = json.load(file)
 
@@ -60,9 +64,14 @@ async def ask(client, method, params, options):
             raise SystemExit(f"{method} is not known here")
 
 
+def transport():
+    if not command.startswith("http"):
+        return stdio.stdio_client(StdioServerParameters(command=command, args=arguments, env=script.get("environment")))
+    return (sse_client if script.get("transport") == "sse" else streamablehttp_client)(command)
+
+
 async def main():
-    connect = sse_client if script.get("transport") == "sse" else streamablehttp_client
-    async with connect(url) as (read, write, *_):
+    async with transport() as (read, write, *_):
         session = ClientSession(
             read,
             write,

@@ -1,6 +1,6 @@
-"""A small server on the Python SDK of the first generation: python server.py streamable-http | sse
+"""A small server on the Python SDK of the first generation: python server.py [TRANSPORT]
 
-It listens on a port that the system chooses.
+TRANSPORT is `stdio` if none is named, or `streamable-http` or `sse`, on a port that the system chooses.
 """
 
 import sys
@@ -61,4 +61,4 @@ def greet(name: str) -> str:
     return f"Say hello to {name}."
 
 
-server.run(sys.argv[1])
+server.run(sys.argv[1] if sys.argv[1:] else "stdio")

@@ -10,7 +10,7 @@ mod told;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use tap_replay::{Options, Output, Player};
 
 use self::told::Told;
 use super::bridge_http::bridge_http;
+use super::stop::Stop;
 use crate::arguments::{
     Clock, Dials, Global, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
@@ -55,15 +56,21 @@ fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
     let dials = &replay.dials;
     let sources = replay.recordings.iter().map(|reference| source::source(global, reference));
     let mut player = Player::new(sources.collect::<Result<_, _>>()?, options(dials));
-    let lines = read_lines();
+    let needs_all = dials.strict || dials.report.is_some();
+    let (said, lines) = sync_channel(WAITING_MESSAGES);
+    if needs_all {
+        // Some hosts end a server by a signal alone, and what happened is wanted all the same.
+        end_on_signals(said.clone())?;
+    }
+    read_lines(said);
     let mut sender = Sender::new(dials)?;
     let mut told = Told::new(global);
     let mut is_over = false;
     while !is_over {
         let outputs = match lines.recv_timeout(WAITING_LIMIT) {
-            Ok(line) => player.receive(&line),
+            Ok(Said::Line(line)) => player.receive(&line),
             Err(RecvTimeoutError::Timeout) => player.stop_waiting(),
-            Err(RecvTimeoutError::Disconnected) => {
+            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => {
                 is_over = true;
                 player.end()
             }
@@ -79,7 +86,6 @@ fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
         is_over |= !sender.flush();
     }
     sender.finish();
-    let needs_all = dials.strict || dials.report.is_some();
     let report = player.report(needs_all);
     told.end(report, dials)?;
     let has_failed = dials.strict && !report.is_clean();
@@ -155,21 +161,43 @@ fn options(dials: &Dials) -> Options {
     }
 }
 
+/// What comes from the client.
+enum Said {
+    Line(Vec<u8>),
+    End,
+}
+
 /// Reads what the client says, on a thread of its own: it may say more while something is on its way.
-fn read_lines() -> Receiver<Vec<u8>> {
-    let (sender, lines) = sync_channel(WAITING_MESSAGES);
+fn read_lines(said: SyncSender<Said>) {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         loop {
             let mut line = Vec::new();
-            match input.read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) if sender.send(line).is_err() => return,
-                Ok(_) => {}
+            let next = match input.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => Said::End,
+                Ok(_) => Said::Line(line),
+            };
+            let is_end = matches!(next, Said::End);
+            if said.send(next).is_err() || is_end {
+                return;
             }
         }
     });
-    lines
+}
+
+/// From now on a signal that asks us to stop is the end of what the client says.
+fn end_on_signals(said: SyncSender<Said>) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::new(format!("cannot take signals: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    let mut stop = {
+        let _entered = runtime.enter();
+        Stop::new().map_err(cannot)?
+    };
+    std::thread::spawn(move || {
+        runtime.block_on(stop.asked());
+        let _ = said.send(Said::End);
+    });
+    Ok(())
 }
 
 /// Sends messages in order. With a clock a thread does it, which waits before each.
