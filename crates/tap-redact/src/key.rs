@@ -148,7 +148,8 @@ pub(crate) fn is_named_by_another(name: &str) -> bool {
 /// Whether a value by this name is a secret: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`, but not `progressToken`, `maxTokens` or
 /// `token_type`.
 pub(crate) fn is_secret(name: &str) -> bool {
-    if name.len() > 80 {
+    // A marker has the word in it, and what it stands for had it not.
+    if name.len() > 80 || name.contains('«') {
         return false;
     }
     let words = words(name);
@@ -258,6 +259,7 @@ mod tests {
             "maxToken",
             "token_endpoint",
             "secretName",
+            "«secret 1»",
             "",
         ] {
             assert!(!is_secret(name), "{name}");

@@ -70,9 +70,10 @@ impl Known {
             let value = text.get(hit.range())?;
             let (before, behind) = (text.get(..hit.start())?, text.get(hit.end()..)?);
             let in_marker = before.ends_with('«') || behind.starts_with('»');
-            let is_alone = (value.len() >= UNMISTAKABLE && !is_word)
-                || (!(before.ends_with(char::is_alphanumeric) && value.starts_with(char::is_alphanumeric))
-                    && !(behind.starts_with(char::is_alphanumeric) && value.ends_with(char::is_alphanumeric)));
+            let is_letter = char::is_alphanumeric;
+            let is_part = (before.ends_with(is_letter) && value.starts_with(is_letter))
+                || (behind.starts_with(is_letter) && value.ends_with(is_letter));
+            let is_alone = !is_part || (value.len() >= UNMISTAKABLE && !is_word);
             (is_alone && !in_marker && !(is_name && *is_word)).then(|| (hit.range(), *kind))
         })
     }

@@ -380,6 +380,9 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
         "[ -~é«»]{0,30}",
         Just(format!("x ghp_{} y", random(36))),
         Just("/home/me/é\u{1}".to_owned()),
+        Just("correct horse".to_owned()),
+        Just("as correct horse said".to_owned()),
+        Just("--token=«x y".to_owned()),
         Just("{\"password\":\"\\u00e9\\n\",\"b\":[1]}".to_owned()),
         Just("Authorization: Bearer abcdef1234".to_owned()),
     ];
@@ -417,6 +420,10 @@ proptest! {
         prop_assert_eq!(structure(&read), structure(&value), "{}", &once);
         prop_assert_eq!(plainly(&once), once.as_str());
         prop_assert!(!once.contains("ghp_"));
+        // `--check` finds something where, and only where, something is replaced.
+        let found = |json: &str| !Redactor::default().record(&format!("{{\"msg\":{json}}}"), &[]).is_empty();
+        prop_assert_eq!(found(&json), once != json);
+        prop_assert!(!found(&once));
     }
 
     #[test]

@@ -182,9 +182,8 @@ impl<'a> Walk<'a> {
                 || (level.in_secret && !is_about(&level.key));
         }
         // Of a header, or behind an option.
-        let is_option = level.called.starts_with('-') && !level.called.contains(['=', ' ']);
-        let is_header = level.index == 1 && self.is_header();
-        level.in_secret || ((is_option || is_header) && is_secret(&level.called))
+        let is_name = level.called.starts_with('-') || (level.index == 1 && self.is_header());
+        level.in_secret || (is_name && !level.called.contains(['=', ' ']) && is_secret(&level.called))
     }
 
     /// Whether the protocol needs the value that comes as it is.
@@ -305,7 +304,7 @@ impl<'a> Walk<'a> {
             return self.whole(text, 0, NAMED);
         }
         // `--password=x` as one word of a command line, whatever is in it.
-        if !level.is_object
+        if self.levels.last().is_some_and(|level| !level.is_object)
             && let Some((name, value)) = text.split_once('=')
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
             && is_secret(name)
