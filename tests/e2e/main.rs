@@ -32,3 +32,4 @@ mod relay;
 mod replay;
 mod signals;
 mod third_party;
+mod verify;

@@ -2,7 +2,7 @@
 //!
 //! `replay/real.rs` has the clients of others.
 
-mod real;
+pub(crate) mod real;
 
 use std::fs;
 use std::process::Output;

@@ -4,6 +4,8 @@ mod find;
 mod out;
 mod shell;
 
+pub(crate) use shell::word as shell_word;
+
 use std::ops::Range;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -6,7 +6,7 @@ use tap_filter::Filter;
 use tap_session::{At, Link};
 
 use crate::about::{About, AboutPart};
-use crate::compare::Compared;
+use crate::compare::{CompareQuery, Compared, LineDifferences};
 use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::overview::Overview;
 use crate::search::Hits;
@@ -103,8 +103,12 @@ pub enum Query {
     Begun(SessionKey, At),
     /// All of a session in one line; told in parts.
     Overview(SessionKey),
-    /// How two sessions differ.
-    Compare(SessionKey, SessionKey),
+    /// How two sessions differ; told in parts.
+    Compare(CompareQuery),
+    /// What differs of one line of that, by its place among all lines.
+    CompareLine(CompareQuery, usize),
+    /// All of that as the text that `mcp-tap diff` writes.
+    CompareReport(CompareQuery),
     /// What fits in all sessions, the newest first; told in parts.
     Search(Arc<Filter>),
 }
@@ -195,6 +199,10 @@ pub enum Answer {
     Overview(Box<Overview>),
     /// How two sessions differ.
     Compared(Box<Compared>),
+    /// What differs of a line.
+    Differences(Box<LineDifferences>),
+    /// A report.
+    Report(Vec<u8>),
     /// What was found in all sessions, since the last part.
     Hits(Box<Hits>),
     /// A session has grown, or is over: its newest number, and whether it is live.

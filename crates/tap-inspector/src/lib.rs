@@ -1,6 +1,6 @@
 //! The terminal user interface: model, update, view.
 //!
-//! May know: sessions, filters, JSON, and the frame that it draws into. Must not know: files, clocks, SQLite, terminals. What
+//! May know: sessions, filters, JSON, how messages are compared, and the frame that it draws into. Must not know: files, clocks, SQLite, terminals. What
 //! it wants done it says as [`Effect`]s, whose outcome comes back as [`Input`]; so that every screen is tested as text.
 //!
 //! ```text
@@ -44,7 +44,7 @@ mod update;
 mod view;
 
 pub use about::{About, AboutLine, AboutPart, Pointed, Target};
-pub use compare::Compared;
+pub use compare::{CompareLine, ComparePlace, CompareQuery, CompareSign, Compared, ComparedSide, LineDifferences};
 pub use data::{
     Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine,
     StatedFacts, Tone, Whole,

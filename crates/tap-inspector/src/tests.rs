@@ -1,6 +1,7 @@
 //! Whatever is pressed, and however questions are answered, cursors stay where there is something, and nothing recorded
 //! reaches the screen raw. Screens themselves are tested where there are recordings: in `tools/mcp-tap`.
 
+mod compare;
 mod figures;
 mod keys;
 mod sequence;
@@ -268,7 +269,9 @@ impl World {
             }
             Query::Stats(query) => Answer::Stats(Box::new(figures::stats(query, last, complete))),
             Query::Tools(_, seq) => Answer::Tools(Box::new(figures::tools(*seq, last, complete))),
-            Query::Compare(..) => Answer::Compared(Box::default()),
+            Query::Compare(_) => Answer::Compared(Box::new(figures::compared(last, complete))),
+            Query::CompareLine(_, line) => Answer::Differences(Box::new(figures::differences(*line))),
+            Query::CompareReport(_) => Answer::Report(EVIL.into()),
             Query::Search(_) => {
                 let (session, at) = (SessionKey(last.cast_signed() % 9 + 1), At { seq: last / 2 + 1, member: 0 });
                 let snippet = Snippet { before: EVIL.repeat(20), found: EVIL.into(), after: EVIL.repeat(40) };
@@ -322,6 +325,15 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
     assert!(search.cursor < search.lines.len().max(1), "hits");
     assert!((search.top..search.top + inspector.hits_height()).contains(&search.cursor), "the hit is seen");
     assert!(search.hits.len() <= KEPT_HITS);
+    let compare = &inspector.compare;
+    if inspector.view_now() == View::Compare {
+        assert!(compare.cursor < compare.n_shown().max(1), "lines that are compared");
+        let ((height, _), _) = inspector.compare_layout();
+        assert!((compare.top..compare.top + height.max(1)).contains(&compare.cursor), "the line is seen");
+        if let Some(laid) = &compare.laid {
+            assert!(laid.cursor < laid.lines().len(), "a line of what differs");
+        }
+    }
     if let Some(open) = &inspector.open {
         let n_rows = open.rows.rows().len();
         assert!(open.rows.cursor() < n_rows.max(1), "the cursor is on a row");

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tap_compare::DriftClass;
+
 use crate::data::Row;
 use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
@@ -14,8 +16,8 @@ const AGAIN_NS: u64 = 1_000_000_000;
 /// How many lines of a description are shown.
 const DESCRIPTION_LINES: usize = 200;
 
-/// How many places that changed are shown of one change.
-const PATHS: usize = 20;
+/// How much of what changed is shown of one change.
+const TOLD: usize = 20;
 
 /// What can be offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,8 +82,10 @@ pub struct OfferChange {
     pub since: String,
     /// How.
     pub what: Difference,
-    /// Where in its definition.
-    pub paths: Vec<String>,
+    /// Whom it matters to, the worst of it.
+    pub class: DriftClass,
+    /// What changed in its definition, the worst first: whom it matters to, and in a few words.
+    pub told: Vec<(DriftClass, String)>,
 }
 
 /// A tool, prompt, resource or template.
@@ -117,6 +121,14 @@ pub struct OfferLine {
     pub changes: Vec<OfferChange>,
 }
 
+impl OfferLine {
+    /// Whom its changes matter to, the worst of them; nothing of what is new.
+    pub(crate) fn class(&self) -> Option<DriftClass> {
+        let old = self.changes.iter().filter(|change| change.what != Difference::Added);
+        old.map(|change| change.class).max()
+    }
+}
+
 /// What a server offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolsAnswer {
@@ -139,6 +151,8 @@ pub struct ToolsAnswer {
 pub(crate) enum DefinitionLine {
     Title(String),
     Change(Difference, String),
+    /// What changed, and whom that matters to.
+    Told(DriftClass, String),
     Warning(String),
     Text(String),
     /// A line of the tree.
@@ -293,14 +307,15 @@ fn definition(line: &OfferLine, width: usize, old: Option<Definition>) -> Defini
         above.push(DefinitionLine::Warning(format!("! {n}: people do not see them, and models read them")));
     }
     for change in &line.changes {
-        let mut told = change.paths.iter().take(PATHS).cloned().collect::<Vec<_>>().join(", ");
-        if change.paths.len() > PATHS {
-            told.push_str(" …");
+        above.push(DefinitionLine::Change(change.what, format!("{} {}", change.what.word(), change.since)));
+        for (class, words) in change.told.iter().take(TOLD) {
+            let text = tap_text::shown(&format!("{}  {words}", class.name()), false);
+            let wrapped = tap_text::wrapped(&text, 0, Some(width.saturating_sub(5).max(10)));
+            above.extend(wrapped.lines().map(|text| DefinitionLine::Told(*class, text.to_owned())));
         }
-        let text = format!("{} {}  {told}", change.what.word(), change.since);
-        let wrapped = tap_text::wrapped(&tap_text::shown(&text, false), 0, Some(width.saturating_sub(4).max(10)));
-        let lines = wrapped.lines().map(|text| DefinitionLine::Change(change.what, text.to_owned()));
-        above.extend(lines);
+        if change.told.len() > TOLD {
+            above.push(DefinitionLine::Told(change.class, format!("… and {} more", change.told.len() - TOLD)));
+        }
     }
     if let Some(description) = &line.description {
         for text in description.lines() {

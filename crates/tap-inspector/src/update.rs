@@ -71,6 +71,7 @@ impl Inspector {
                     self.session_failed(ticket);
                     self.about_failed(ticket);
                     self.search_failed(ticket);
+                    self.compare_failed(ticket);
                 }
                 self.say(why, true);
             }
@@ -150,6 +151,8 @@ impl Inspector {
             Answer::Stats(stats) => self.take_stats(ticket, *stats),
             Answer::Tools(tools) => self.take_tools(ticket, *tools),
             Answer::Compared(compared) => self.take_compared(ticket, *compared),
+            Answer::Differences(found) => self.take_differences(ticket, *found),
+            Answer::Report(bytes) => self.take_report(ticket, bytes, effects),
             Answer::Hits(hits) => self.take_hits(ticket, *hits),
             other => self.session_answer(ticket, other, effects),
         }
@@ -260,8 +263,18 @@ impl Inspector {
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.list_height().cast_signed()),
             Action::PageUp => self.move_by(-self.list_height().cast_signed()),
+            Action::ComparePrevious => {
+                if let Some(key) = self.sessions.chosen().map(|line| line.key) {
+                    self.compare_with_previous(key, effects);
+                }
+            }
             other if self.view == View::Sessions => {
                 self.act_in_sessions(other, effects);
+            }
+            Action::CompareThis => {
+                if let Some(key) = self.open_session() {
+                    self.compare_with_marked(key, effects);
+                }
             }
             other if self.view == View::Compare => self.act_in_compare(other, effects),
             other if self.view == View::Search => self.act_in_search(other, effects),
@@ -276,10 +289,18 @@ impl Inspector {
         if self.view == View::Search && self.stop_search(effects) {
             return;
         }
+        let is_looking = self.open.as_ref().is_some_and(|open| {
+            let finds = open.pane == Pane::Detail && open.detail.as_ref().is_some_and(|detail| detail.find.is_some());
+            !finds && !open.zoomed && open.filter.is_none()
+        });
+        if self.view == View::Timeline && is_looking && self.back_to_compare() {
+            return;
+        }
         match (self.view, &mut self.open) {
             (View::Sessions, _) if !self.sessions.filter().is_empty() => self.sessions.set_filter(String::new()),
             (View::Sessions, _) => effects.push(Effect::Quit),
-            (View::Compare | View::Search, _) | (_, None) => self.view = View::Sessions,
+            (View::Compare, _) => self.back_in_compare(effects),
+            (View::Search, _) | (_, None) => self.view = View::Sessions,
             (View::Timeline, Some(open)) if self.search.walks && open.pane == Pane::Detail => {
                 self.search.walks = false;
                 self.view = View::Search;

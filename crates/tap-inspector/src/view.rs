@@ -98,6 +98,7 @@ impl Inspector {
             tabs.push(Span::raw(" "));
         }
         let about = match (&self.open, self.view) {
+            (_, View::Compare) => self.about_compare(),
             (_, View::Sessions) | (None, _) => self.about_sessions(),
             (Some(open), _) => self.about_session(open),
         };
@@ -121,6 +122,7 @@ impl Inspector {
             (None, Some(open), View::Sequence) => self.about_arrow(open),
             (None, Some(open), View::Tools) => self.about_offer(open),
             (None, _, View::Sessions) => self.about_chosen(),
+            (None, _, View::Compare) => self.about_compared(),
             _ => Line::default(),
         };
         frame.render_widget(Paragraph::new(fitted(line, width, Default::default())), area);
@@ -200,7 +202,18 @@ impl Inspector {
             View::Tools => {
                 &[Action::Open, Action::NextPane, Action::CopyMessage, Action::ViewTimeline, Action::Help, Action::Back]
             }
-            View::Findings | View::Compare => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
+            View::Compare => &[
+                Action::NextChange,
+                Action::Layout,
+                Action::OnlyChanges,
+                Action::IgnorePath,
+                Action::Open,
+                Action::OpenInB,
+                Action::ExportReport,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Findings => &[Action::Open, Action::ViewTimeline, Action::Help, Action::Back],
         };
         let mut spans = vec![Span::raw(" ")];
         // As it is called here: elsewhere the same may have another name.

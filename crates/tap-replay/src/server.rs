@@ -360,4 +360,4 @@ fn error(id: &[u8], code: i64, cause: &str) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

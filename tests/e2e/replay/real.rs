@@ -13,7 +13,7 @@ use crate::support::{Scratch, TAP, talk};
 
 /// What a client prints that talks to a server.
 #[track_caller]
-fn seen(scratch: &Scratch, client: &[OsString], server: &[OsString], script: &Value) -> Vec<String> {
+pub(crate) fn seen(scratch: &Scratch, client: &[OsString], server: &[OsString], script: &Value) -> Vec<String> {
     let script_path = scratch.path("script.json");
     fs::write(&script_path, script.to_string()).unwrap();
     let mut command = Command::new(&client[0]);
@@ -62,7 +62,7 @@ fn check(client: &[OsString], server: &[OsString], script: &Value) {
 }
 
 /// All that the everything server can do, one after the other.
-fn everything() -> Value {
+pub(crate) fn everything() -> Value {
     let resource = json!({"uri": "demo://resource/dynamic/text/1"});
     let page = json!({"url": "https://example.com/", "message": "Open it."});
     let page_first = json!({"url": "https://example.com/", "message": "Open it.", "errorPath": true});
@@ -114,7 +114,7 @@ fn everything() -> Value {
     })
 }
 
-fn small() -> Value {
+pub(crate) fn small() -> Value {
     json!({
         "capabilities": {"elicitation": {"form": {}}},
         "steps": [

@@ -3,6 +3,7 @@
 mod diff;
 mod proxy;
 mod replay;
+mod verify;
 mod which;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
+pub(crate) use self::verify::{Review, Update, Verify};
 pub(crate) use self::which::Which;
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
@@ -94,6 +96,17 @@ pub(crate) enum Command {
     /// same bytes, on every run. A request that nothing recorded matches gets an error that says what is near, and so does
     /// stderr. Exit code 1 with --strict: something was missing, or left over.
     Replay(Box<Replay>),
+    /// Play a recording as a client to a real server, and say what has changed
+    ///
+    /// The recorded requests are sent as they were, and the answers held against the recorded ones. Changes of tools, prompts
+    /// and resources are told by themselves, with whom they break. Exit code 1: something differs.
+    Verify(Box<Verify>),
+    /// Accept or reject what verify found
+    ///
+    /// `verify` writes what a server answers now beside a recording, as FILE.mcprec.new. For each of them the difference is
+    /// shown: a accepts it, which replaces the recording, r rejects it, which removes it, s leaves it; A and R do so with all
+    /// that are left.
+    Review(Review),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
@@ -220,7 +233,15 @@ impl HttpSide {
     pub(crate) fn none() -> Self {
         let nothing = Vec::new;
         let path = "/mcp".into();
-        Self { http: None, path, idle: 60, sessions: 100, body_limit: 256, allow_origin: nothing(), allow_host: nothing() }
+        Self {
+            http: None,
+            path,
+            idle: 60,
+            sessions: 100,
+            body_limit: 256,
+            allow_origin: nothing(),
+            allow_host: nothing(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod command;
+mod comparing;
 mod configuration;
 mod counting;
 mod credentials;
@@ -43,6 +44,8 @@ fn main() -> ExitCode {
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
         Command::Replay(replay) => command::replay::replay(&global, *replay),
+        Command::Verify(verify) => command::verify::verify(&global, &verify),
+        Command::Review(review) => command::review::review(&global, &review),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),

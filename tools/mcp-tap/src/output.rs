@@ -47,6 +47,11 @@ impl Output {
         Ok(Self { out: Some(BufWriter::new(Box::new(file.writer()?))), pager: None, file: Some(file), colours: false })
     }
 
+    /// Output for something else in the program: without colours, and as wide as it gets.
+    pub(crate) fn plain(out: Box<dyn Write>) -> Self {
+        Self { out: Some(BufWriter::new(out)), pager: None, file: None, colours: false }
+    }
+
     /// Sends off everything; a file takes its place.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;

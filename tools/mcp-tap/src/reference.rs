@@ -352,17 +352,7 @@ pub(crate) fn sessions<'a>(
         return Ok(Box::new((0..sessions.len()).map(move |index| {
             let (session, reference) = sessions[index].clone();
             let store = store.clone();
-            Ok(Found {
-                store,
-                session,
-                reference,
-                part: Part::All,
-                conversation: None,
-                file: None,
-                first: 1,
-                rules: None,
-                profile: Profile::Lossless,
-            })
+            Ok(Found::of(store, session, reference))
         })));
     }
     let named: Vec<Cow<'_, Reference>> = if which.is_default() {

@@ -43,7 +43,10 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
     ("tap-compare", MayKnow::Only(&["tap-jsonrpc"])),
-    ("tap-inspector", MayKnow::Only(&["tap-filter", "tap-frame", "tap-jsonrpc", "tap-session", "tap-text"])),
+    (
+        "tap-inspector",
+        MayKnow::Only(&["tap-compare", "tap-filter", "tap-frame", "tap-jsonrpc", "tap-session", "tap-text"]),
+    ),
     ("tap-text", MayKnow::Only(&[])),
     ("tap-replay", MayKnow::Only(&["tap-compare", "tap-frame", "tap-jsonrpc", "tap-protocol"])),
     ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),

@@ -5,7 +5,7 @@ use crate::data::HttpRequest;
 
 /// A word as a shell takes it literally. `None` where it cannot be written so: it has control characters, or others that
 /// cannot be seen.
-pub(super) fn word(text: &str) -> Option<String> {
+pub(crate) fn word(text: &str) -> Option<String> {
     if text.chars().any(tap_text::is_hidden) {
         return None;
     }

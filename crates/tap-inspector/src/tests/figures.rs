@@ -1,5 +1,8 @@
 //! Figures and offers of hostile servers.
 
+use tap_compare::{DriftClass, Piece, PieceOf};
+use tap_session::At;
+
 use super::EVIL;
 use crate::*;
 
@@ -59,7 +62,8 @@ pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
             OfferChange {
                 since: EVIL.into(),
                 what: Difference::Removed,
-                paths: vec![EVIL.into(); n as usize % 50],
+                class: DriftClass::Breaking,
+                told: vec![(DriftClass::Prompt, EVIL.into()); n as usize % 50],
             };
             n as usize % 3
         ],
@@ -71,5 +75,65 @@ pub(super) fn tools(seq: u64, last: u64, complete: bool) -> ToolsAnswer {
         n_left_out: last,
         listed: vec![EVIL.into(); 3],
         earlier: (seq.is_multiple_of(2)).then(|| EVIL.into()),
+    }
+}
+
+pub(super) fn compared(last: u64, complete: bool) -> Compared {
+    let class = |n: u64| [None, Some(DriftClass::Breaking), Some(DriftClass::Prompt)][n as usize % 3];
+    let signs = [CompareSign::Same, CompareSign::Changed, CompareSign::OnlyA, CompareSign::OnlyB];
+    let at = |n: u64| (!n.is_multiple_of(3)).then_some(At { seq: n % 5 + 1, member: 0 });
+    let line = |n: u64| CompareLine {
+        sign: signs[(n / 2 % 4) as usize],
+        what: "call",
+        subject: format!("{EVIL}{n}"),
+        digest: EVIL.into(),
+        change: EVIL.repeat(n as usize % 4),
+        class: class(n),
+        places: [at(n), at(n / 3)],
+    };
+    let side = ComparedSide {
+        reference: EVIL.into(),
+        server: EVIL.into(),
+        n_errors: last,
+        p50_ns: last.is_multiple_of(2).then_some(u64::MAX),
+        live: true,
+        ..ComparedSide::default()
+    };
+    Compared {
+        sides: [side, ComparedSide::default()],
+        lists: vec![("tool", [1, 2, 3])],
+        n_breaking: 1,
+        n_prompt: usize::MAX,
+        n_calls: [1, 2, 3, 4],
+        n_hidden: 9,
+        lines: (0..last % 70).map(line).collect(),
+        notes: vec![EVIL.into()],
+        progress: EVIL.into(),
+        complete,
+    }
+}
+
+pub(super) fn differences(line: usize) -> LineDifferences {
+    let text = |n: usize| (!n.is_multiple_of(4)).then(|| format!("{EVIL}\n{}", EVIL.repeat(n % 30)));
+    let place = |n: usize| ComparePlace {
+        path: EVIL.repeat(n % 3),
+        words: EVIL.into(),
+        class: Some(DriftClass::Breaking),
+        values: [text(n), text(n / 2)],
+        pieces: [PieceOf::Both, PieceOf::A, PieceOf::B]
+            .into_iter()
+            .cycle()
+            .take(n % 7)
+            .map(|of| Piece { of, text: format!("{EVIL} {EVIL}\n") })
+            .collect(),
+        rules: vec!["--loose case"; n % 2],
+        ignore: (!n.is_multiple_of(3)).then(|| format!("{}{n}", if n.is_multiple_of(2) { EVIL } else { "result.a" })),
+    };
+    LineDifferences {
+        places: (0..line % 9).map(place).collect(),
+        n_places: line % 30,
+        hidden: vec![(EVIL.into(), "ignored"); line % 3],
+        n_hidden: line % 5,
+        notes: vec![EVIL.into(); line % 2],
     }
 }

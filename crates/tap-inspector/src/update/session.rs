@@ -290,6 +290,8 @@ impl Inspector {
             | Answer::Stats(_)
             | Answer::Tools(_)
             | Answer::Compared(_)
+            | Answer::Differences(_)
+            | Answer::Report(_)
             | Answer::Summary(_)
             | Answer::Marks(..)
             | Answer::Judged(..)

@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use tap_compare::DriftClass;
 use tap_text::{counted, thousands};
 use unicode_width::UnicodeWidthStr;
 
@@ -99,8 +100,17 @@ impl Inspector {
         };
         let mut spans = vec![Span::raw(" ")];
         for change in line.changes.iter().rev().take(2).rev() {
-            let text = format!("{} {} {}   ", change.what.sign(), change.what.word(), change.since);
+            let text = format!("{} {} {} ", change.what.sign(), change.what.word(), change.since);
             spans.push(span(&text, self.difference(change.what)));
+            let (class, words) = match change.told.first() {
+                Some((class, words)) => (*class, words.as_str()),
+                None => (change.class, ""),
+            };
+            if change.what != Difference::Added {
+                spans.push(span(class.name(), self.class(Some(class))));
+                spans.push(span(&format!(" {words}"), self.theme.dim));
+            }
+            spans.push(Span::raw("   "));
         }
         if line.n_hidden > 0 {
             let n = counted(line.n_hidden, "hidden character");
@@ -146,13 +156,18 @@ impl Inspector {
         let mut spans = vec![sign(line.here), sign(line.before), Span::raw(" ")];
         let hidden = if line.n_hidden > 0 { format!(" !{}", line.n_hidden.min(9_999)) } else { String::new() };
         let kind = if line.kind == OfferKind::Tool { String::new() } else { format!("{} ", line.kind.name()) };
-        let name = columns.name.saturating_sub(hidden.width());
+        let class = line.class().map_or("", DriftClass::name);
+        // Where there is no room for the word, it is in the line at the bottom.
+        let room = columns.name.saturating_sub(hidden.width() + kind.width() + line.name.width());
+        let class = if !class.is_empty() && class.len() < room { format!(" {class}") } else { String::new() };
+        let name = columns.name.saturating_sub(hidden.width() + class.width());
         let gone = [line.here, line.before].contains(&Some(Difference::Removed));
         let style = if gone { self.theme.dim } else { Style::new() };
         let used = kind.width().min(name);
         spans.push(cell(&kind, used, self.theme.dim));
         spans.push(cell(&line.name, name - used, style));
-        spans.push(cell(&hidden, columns.name - name, self.theme.bad));
+        spans.push(cell(&class, class.width(), self.class(line.class())));
+        spans.push(cell(&hidden, columns.name - name - class.width(), self.theme.bad));
         if columns.arguments > 0 {
             let mut told: Vec<String> = Vec::new();
             told.extend(line.arguments.iter().map(|(name, must)| format!("{name}{}", if *must { "" } else { "?" })));
@@ -216,6 +231,7 @@ impl Inspector {
                 span(&format!(" {} ", what.sign()), self.difference(what)),
                 span(&text, self.difference(what)),
             ]),
+            DefinitionLine::Told(class, text) => Line::from(span(&format!("   {text}"), self.class(Some(class)))),
             DefinitionLine::Warning(text) => Line::from(span(&format!(" {text}"), self.theme.bad)),
             DefinitionLine::Text(text) => Line::from(span(&format!(" {text}"), Style::new())),
             DefinitionLine::Tree(line) => self.tree_line(&definition.tree, line)?,

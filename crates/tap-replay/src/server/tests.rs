@@ -7,8 +7,8 @@ use crate::options::{MissingCapability, Order, Repeat, Unanswered, Unmatched};
 use crate::recording::InMemory;
 use crate::script::tests::units;
 
-mod any;
-mod captures;
+pub(crate) mod any;
+pub(crate) mod captures;
 mod eras;
 mod matching;
 

@@ -161,7 +161,7 @@ fn parse_clock(text: &str) -> Result<Clock, String> {
 }
 
 /// A time as people write it: `50ms`, `5s`, `2m`.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time, such as 50ms or 5s");
     let unit_at = text.find(|character: char| character.is_ascii_alphabetic()).ok_or_else(wrong)?;
     let (number, unit) = text.split_at(unit_at);

@@ -1,13 +1,11 @@
 //! `mcp-tap diff`: what is different between two sessions, call by call, and in what the servers offer.
 //!
-//! What is the same is judged by `tap_compare`; here recordings are read (`gather.rs`), held against each other (`report.rs`)
-//! and written down (`text.rs`, `json.rs`, `junit.rs`).
+//! Recordings are read and held against each other in `comparing.rs`; here that is written down (`text.rs`, `json.rs`,
+//! `junit.rs`).
 
-mod gather;
-mod json;
-mod junit;
-mod report;
-mod text;
+pub(super) mod json;
+pub(super) mod junit;
+pub(super) mod text;
 
 use std::fs::File;
 use std::io::Read;
@@ -17,13 +15,13 @@ use serde_json::Value;
 use tap_compare::{Rules, ToolRules};
 
 use crate::arguments::{Diff, DiffFormat, Global};
+use crate::comparing::gather::gather;
+use crate::comparing::report::{Both, Report};
 use crate::failure::{Failure, NO};
 use crate::filtering;
 use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
 use crate::reference::{Found, must_not_be_read};
-
-use self::report::Report;
 
 /// What a header or a file of rules may be long, bytes.
 const RULES_LIMIT_BYTES: u64 = 1 << 20;
@@ -41,9 +39,10 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) => DiffFormat::Text,
     };
-    let a = gather::gather(global, &found_a, &rules, filter.as_ref())?;
-    let b = gather::gather(global, &found_b, &rules, filter.as_ref())?;
-    let report = Report::new((&found_a, &a), (&found_b, &b), &rules, diff.hide_volatile)?;
+    let a = gather(global, &found_a, &rules, filter.as_ref(), |_| true)?;
+    let b = gather(global, &found_b, &rules, filter.as_ref(), |_| true)?;
+    let both = Both { found: (&found_a, &found_b), gathered: (&a, &b) };
+    let report = Report::new(both, &rules, diff.hide_volatile, || true)?;
     let mut out = match output {
         Some(path) => Output::file(NewFile::create(path, Readers::Usual)?)?,
         None if format == DiffFormat::Text => Output::paged(global),
@@ -58,7 +57,7 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
     Ok(if diff.exit_code && report.differs() { NO } else { 0 })
 }
 
-fn format_of(path: &Path) -> Option<DiffFormat> {
+pub(super) fn format_of(path: &Path) -> Option<DiffFormat> {
     match path.extension()?.to_str()? {
         "xml" => Some(DiffFormat::Junit),
         "json" => Some(DiffFormat::Json),
@@ -93,7 +92,7 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
     Ok(rules)
 }
 
-fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
+pub(super) fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
     Rules::read(value).map_err(|error| {
         Failure::new(format!("the rules in {} cannot be used: {error}", path.display()))
             .hint("docs/diff.md has the rules there are")
@@ -101,7 +100,7 @@ fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {
 }
 
 /// The first JSON value of a file: the header of a recording, or all of a file of rules.
-fn first_value(path: &Path) -> Result<Value, String> {
+pub(super) fn first_value(path: &Path) -> Result<Value, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut values = serde_json::Deserializer::from_reader(file.take(RULES_LIMIT_BYTES)).into_iter();
     match values.next() {

@@ -4,7 +4,7 @@
 //! reads recordings, `replay/record.rs` makes them, `replay/told.rs` tells people what happened.
 
 mod record;
-mod source;
+pub(super) mod source;
 mod told;
 
 use std::collections::BTreeSet;

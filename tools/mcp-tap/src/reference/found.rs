@@ -35,6 +35,21 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// A session of a database, all of it.
+    pub(crate) fn of(store: Rc<Store>, session: Session, reference: String) -> Self {
+        Self {
+            store,
+            session,
+            reference,
+            part: Part::All,
+            conversation: None,
+            file: None,
+            first: 1,
+            rules: None,
+            profile: Profile::Lossless,
+        }
+    }
+
     /// How a message of it is named on the command line: in a file by the file's name.
     pub(crate) fn place(&self, at: At) -> String {
         place(&self.name(), at)

@@ -42,7 +42,7 @@ const PIECES: &[&str] = &[
     r#"{"id":{},"method":7}"#,
 ];
 
-fn piece() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         20 => prop::sample::select(PIECES).prop_map(|piece| piece.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..40),
@@ -57,7 +57,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn recording() -> impl Strategy<Value = Vec<Unit>> {
+pub(crate) fn recording() -> impl Strategy<Value = Vec<Unit>> {
     let unit = (any::<bool>(), piece(), 1..3_u64, prop::option::weighted(0.1, 1..4_u64));
     prop::collection::vec(unit, 0..40).prop_map(|units| {
         let units = units.into_iter().enumerate();
@@ -85,7 +85,7 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-fn of(units: &[Unit], options: &Options) -> Player {
+pub(crate) fn of(units: &[Unit], options: &Options) -> Player {
     let recording = Box::new(InMemory::new(units.to_vec()));
     let source = Source { name: "a".into(), rules: Rules::default(), is_fixture: true, recording };
     Player::new(vec![source], options.clone())

@@ -9,7 +9,7 @@ use crate::message::{Role, Unit};
 use crate::script::Script;
 
 /// The captures of stdio beside this repository. Says so where there are none.
-fn captures() -> Vec<(String, Vec<Unit>)> {
+pub(crate) fn captures() -> Vec<(String, Vec<Unit>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     let Ok(files) = std::fs::read_dir(&folder) else {
         println!("skipped: no captures at {}", folder.display());

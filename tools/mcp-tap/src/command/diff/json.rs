@@ -2,9 +2,9 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tap_compare::{Comparison, Difference, ItemState, PairedBy, Side};
+use tap_compare::{Comparison, Difference, Drift, ItemState, ListKind, PairedBy, Side};
 
-use super::report::{End, Half, Listed, Pair, Report, State};
+use crate::comparing::report::{End, Half, Listed, Pair, Report, State};
 use crate::output::Output;
 
 pub(super) fn write(out: &mut Output, report: &Report) -> std::io::Result<()> {
@@ -37,6 +37,11 @@ fn list(listed: &Listed) -> Value {
         Ok(drift) => drift,
         Err((a, b)) => return json!({"kind": listed.kind.one(), "listed": {"a": a, "b": b}}),
     };
+    drifted(listed.kind, drift)
+}
+
+/// What has changed of a list.
+pub(in crate::command) fn drifted(kind: ListKind, drift: &Drift) -> Value {
     let items = drift.items.iter().map(|item| {
         let changes = item.changes.iter().map(|change| {
             json!({
@@ -59,7 +64,7 @@ fn list(listed: &Listed) -> Value {
             "changes": changes.collect::<Vec<_>>(),
         })
     });
-    json!({"kind": listed.kind.one(), "same": drift.n_same, "items": items.collect::<Vec<_>>()})
+    json!({"kind": kind.one(), "same": drift.n_same, "items": items.collect::<Vec<_>>()})
 }
 
 fn call(pair: &Pair) -> Value {
@@ -108,7 +113,7 @@ fn end(end: &End) -> Value {
     })
 }
 
-fn difference(side: Side, message: &str, difference: &Difference) -> Value {
+pub(in crate::command) fn difference(side: Side, message: &str, difference: &Difference) -> Value {
     json!({
         "in": message,
         "path": difference.path.dotted(side),

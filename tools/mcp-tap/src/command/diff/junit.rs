@@ -4,8 +4,9 @@ use std::io::Write;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
+use tap_compare::{Difference, Drift, Side};
 
-use super::report::{Listed, Pair, Report, State};
+use crate::comparing::report::{Listed, Pair, Report, State};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::text::{cut, shown};
@@ -17,9 +18,10 @@ const TOLD: usize = 50;
 const VALUE_COLUMNS: usize = 200;
 
 /// A case: its name, and what is wrong with it.
-struct Case {
-    name: String,
-    failure: Option<(String, String)>,
+pub(in crate::command) struct Case {
+    pub(in crate::command) name: String,
+    /// In a few words, and in many.
+    pub(in crate::command) failure: Option<(String, String)>,
 }
 
 pub(super) fn write(out: &mut Output, report: &Report) -> Result<(), Failure> {
@@ -28,6 +30,15 @@ pub(super) fn write(out: &mut Output, report: &Report) -> Result<(), Failure> {
         suites.push((format!("{}s", listed.kind.one()), items(listed)));
     }
     suites.push(("calls".into(), report.calls.iter().map(call).collect()));
+    write_suites(out, "mcp-tap diff", &suites)
+}
+
+/// Suites of cases.
+pub(in crate::command) fn write_suites(
+    out: &mut Output,
+    title: &str,
+    suites: &[(String, Vec<Case>)],
+) -> Result<(), Failure> {
     let n_tests: usize = suites.iter().map(|(_, cases)| cases.len()).sum();
     let failures = |cases: &[Case]| cases.iter().filter(|case| case.failure.is_some()).count();
     let n_failures: usize = suites.iter().map(|(_, cases)| failures(cases)).sum();
@@ -35,11 +46,11 @@ pub(super) fn write(out: &mut Output, report: &Report) -> Result<(), Failure> {
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     writer
         .create_element("testsuites")
-        .with_attribute(("name", "mcp-tap diff"))
+        .with_attribute(("name", title))
         .with_attribute(("tests", n_tests.to_string().as_str()))
         .with_attribute(("failures", n_failures.to_string().as_str()))
         .write_inner_content(|writer| {
-            for (name, cases) in &suites {
+            for (name, cases) in suites {
                 writer
                     .create_element("testsuite")
                     .with_attribute(("name", name.as_str()))
@@ -74,12 +85,14 @@ fn write_case(writer: &mut Writer<&mut Output>, suite: &str, case: &Case) -> std
 }
 
 fn items(listed: &Listed) -> Vec<Case> {
-    let Ok(drift) = &listed.what else {
-        return Vec::new();
-    };
+    listed.what.as_ref().map_or_else(|_| Vec::new(), drifted)
+}
+
+/// A case for each item of a list that has changed, and one for the rest.
+pub(in crate::command) fn drifted(drift: &Drift) -> Vec<Case> {
     let changed = drift.items.iter().map(|item| {
         let lines = item.changes.iter().take(TOLD).map(|change| {
-            let dotted = change.path.dotted(tap_compare::Side::Response);
+            let dotted = change.path.dotted(Side::Response);
             let place = dotted.strip_prefix("resp.").unwrap_or(&dotted).to_owned();
             format!("{place}: {} ({})", change.words, change.class.name())
         });
@@ -118,19 +131,7 @@ fn call(pair: &Pair) -> Case {
             if let Some((a, b)) = pair.rounds() {
                 lines.push(format!("{a} rounds became {b}"));
             }
-            lines.extend(pair.differences().take(TOLD).map(|(side, this)| {
-                let value = |json: &Option<Box<[u8]>>| match json {
-                    Some(json) => cut(&String::from_utf8_lossy(json.get(..2_000).unwrap_or(json)), VALUE_COLUMNS),
-                    None => "nothing".into(),
-                };
-                format!(
-                    "{}: {}: {} became {}",
-                    this.path.dotted(side),
-                    this.change.name(),
-                    value(&this.a),
-                    value(&this.b)
-                )
-            }));
+            lines.extend(pair.differences().take(TOLD).map(|(side, this)| told(side, this)));
             if pair.n_differences() > TOLD {
                 lines.push(format!("and {} more", pair.n_differences() - TOLD));
             }
@@ -139,4 +140,14 @@ fn call(pair: &Pair) -> Case {
         }
     };
     Case { name, failure }
+}
+
+/// A difference on one line.
+pub(in crate::command) fn told(side: Side, difference: &Difference) -> String {
+    let value = |json: &Option<Box<[u8]>>| match json {
+        Some(json) => cut(&String::from_utf8_lossy(json.get(..2_000).unwrap_or(json)), VALUE_COLUMNS),
+        None => "nothing".into(),
+    };
+    let (a, b) = (value(&difference.a), value(&difference.b));
+    format!("{}: {}: {a} became {b}", difference.path.dotted(side), difference.change.name())
 }

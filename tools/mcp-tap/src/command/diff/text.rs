@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use tap_compare::{
-    Change, Difference, DriftChange, DriftClass, ItemState, PairedBy, Piece, PieceOf, Side, compare_lines,
+    Change, Difference, Drift, DriftChange, DriftClass, ItemState, PairedBy, Piece, PieceOf, Side, compare_lines,
     compare_words,
 };
 use tap_jsonrpc::Node;
 
-use super::report::{Counts, LISTED_A_CALL, Listed, Pair, Report, State};
+use crate::comparing::report::{Counts, Half, LISTED_A_CALL, Listed, Pair, Report, State};
 use crate::output::{Output, Style};
 use crate::text::{counted, cut, shown, thousands};
 
@@ -25,7 +25,7 @@ const TEXT_LINES: usize = 12;
 /// A subject's columns, so that what follows lines up.
 const SUBJECT_COLUMNS: usize = 44;
 
-pub(super) fn write(out: &mut Output, report: &Report, limit: usize) -> std::io::Result<()> {
+pub(in crate::command) fn write(out: &mut Output, report: &Report, limit: usize) -> std::io::Result<()> {
     head(out, report)?;
     for listed in &report.lists {
         list(out, listed, limit)?;
@@ -80,7 +80,7 @@ fn head(out: &mut Output, report: &Report) -> std::io::Result<()> {
 
 /// The servers' names and versions, as far as they differ.
 fn server(report: &Report) -> Option<String> {
-    let of = |half: &super::report::Half| {
+    let of = |half: &Half| {
         let (name, version) = &half.server;
         let text = [name, version].into_iter().flatten().map(|text| shown(text, false)).collect::<Vec<_>>();
         (!text.is_empty()).then(|| text.join(" "))
@@ -95,7 +95,7 @@ fn server(report: &Report) -> Option<String> {
     }
 }
 
-fn sign(out: &Output, sign: char) -> String {
+pub(in crate::command) fn sign(out: &Output, sign: char) -> String {
     let style = match sign {
         '+' => Style::Good,
         '-' => Style::Bad,
@@ -119,6 +119,11 @@ fn list(out: &mut Output, listed: &Listed, limit: usize) -> std::io::Result<()> 
         return Ok(());
     }
     writeln!(out)?;
+    drift_items(out, one, drift, limit)
+}
+
+/// What has changed of a list, an item at a time.
+pub(in crate::command) fn drift_items(out: &mut Output, one: &str, drift: &Drift, limit: usize) -> std::io::Result<()> {
     for item in &drift.items {
         let mark = match item.state {
             ItemState::Added => '+',
@@ -171,7 +176,7 @@ fn drifted(out: &mut Output, change: &DriftChange, with_words: bool) -> std::io:
     values(out, change.a.as_deref(), change.b.as_deref())
 }
 
-fn more(out: &mut Output, n: usize, limit: usize) -> std::io::Result<()> {
+pub(in crate::command) fn more(out: &mut Output, n: usize, limit: usize) -> std::io::Result<()> {
     if n <= limit {
         return Ok(());
     }
@@ -259,7 +264,7 @@ fn summary(pair: &Pair) -> String {
     parts.join(", ")
 }
 
-fn told(out: &mut Output, side: Side, difference: &Difference) -> std::io::Result<()> {
+pub(in crate::command) fn told(out: &mut Output, side: Side, difference: &Difference) -> std::io::Result<()> {
     let path = shown(&difference.path.dotted(side), false);
     let from = difference.path_in_a.as_ref().map(|path| format!("   in A {}", shown(&path.dotted(side), false)));
     let word = match difference.change {
@@ -327,7 +332,7 @@ fn by_lines(a: &str, b: &str) -> Option<Vec<(char, String)>> {
 }
 
 /// Filled with blanks, never cut.
-fn padded(text: &str, columns: usize) -> String {
+pub(in crate::command) fn padded(text: &str, columns: usize) -> String {
     let width = unicode_width::UnicodeWidthStr::width(text);
     format!("{text}{}", " ".repeat(columns.saturating_sub(width)))
 }

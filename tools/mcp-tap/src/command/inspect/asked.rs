@@ -1,7 +1,7 @@
 //! Questions of the inspector, and the threads that answer them.
 //!
 //! Several threads, each with a connection of its own, so that a long search keeps nobody waiting: lists and messages, lists
-//! with a filter, what is known around a message, what takes following a session, what takes a look at all of it, and what takes a look at all sessions. A question that is withdrawn is dropped, also in the middle.
+//! with a filter, what is known around a message, what takes following a session, what takes a look at all of it, what compares two sessions, and what takes a look at all sessions. A question that is withdrawn is dropped, also in the middle.
 
 use std::collections::HashSet;
 use std::io::Cursor;
@@ -201,6 +201,7 @@ pub(super) struct Asked {
     about: Sender<(Ticket, Query)>,
     deep: Sender<(Ticket, Query)>,
     whole: Sender<(Ticket, Query)>,
+    compare: Sender<(Ticket, Query)>,
     all: Sender<(Ticket, Query)>,
     withdrawn: Withdrawn,
 }
@@ -232,6 +233,7 @@ impl Asked {
             about: start("messages", about::answer_all)?,
             deep: start("depth", depth::answer_all)?,
             whole: start("figures", figures::answer_all)?,
+            compare: start("comparing", figures::compare::answer_all)?,
             all: start("all sessions", figures::answer_all)?,
             withdrawn,
         })
@@ -252,7 +254,8 @@ impl Asked {
             Query::Summary(_) | Query::Delete(_) => &self.search,
             Query::Label(..) | Query::Marks(_) | Query::Mark(..) => &self.quick,
             Query::State(..) | Query::Findings(_) | Query::Links(..) | Query::Judge(_) => &self.deep,
-            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Compare(..) => &self.whole,
+            Query::Overview(_) | Query::Stats(..) | Query::Tools(..) => &self.whole,
+            Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => &self.compare,
             Query::Search(_) => &self.all,
         };
         // A thread that ended has said why.

@@ -1,6 +1,6 @@
 //! What takes a look at all of a session, or at all sessions: statistics, tools, comparing, searching.
 
-mod differences;
+pub(super) mod compare;
 mod overview;
 mod search;
 mod stats;
@@ -52,7 +52,6 @@ impl<'a> Figures<'a> {
             Query::Stats(query) => stats::stats(&mut self.counting, self.opened, answers, ticket, &query),
             Query::Tools(key, seq) => tools::tools(&mut self.offered, self.opened, answers, ticket, key, seq),
             Query::Search(filter) => search::search(self.opened, answers, ticket, &filter),
-            Query::Compare(..) => Ok(()),
             _ => Ok(()),
         };
         if let Err(error) = done {

@@ -145,6 +145,8 @@ impl<'a> Lists<'a> {
             | Query::Links(..)
             | Query::Overview(_)
             | Query::Compare(..)
+            | Query::CompareLine(..)
+            | Query::CompareReport(..)
             | Query::Search(_) => Ok(()),
         };
         if let Err(error) = done {

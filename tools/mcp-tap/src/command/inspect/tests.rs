@@ -2,6 +2,8 @@
 //!
 //! Questions are answered as on a terminal, but in one thread, and clocks are read in UTC.
 
+mod compare;
+mod counted;
 mod detail;
 mod marks;
 mod pages;
@@ -22,6 +24,7 @@ use super::about::Around;
 use super::asked::{Answers, Opened, Withdrawn};
 use super::depth::Depth;
 use super::figures::Figures;
+use super::figures::compare::Comparer;
 use super::lists::Lists;
 use crate::reference::read_text;
 
@@ -44,6 +47,7 @@ struct Bench<'a> {
     about: Around<'a>,
     depth: Depth<'a>,
     figures: Figures<'a>,
+    compare: Comparer<'a>,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -65,12 +69,14 @@ impl Bench<'_> {
                             }
                         }
                     }
-                    Query::Overview(_)
-                    | Query::Stats(..)
-                    | Query::Tools(..)
-                    | Query::Compare(..)
-                    | Query::Search(_) => {
+                    Query::Overview(_) | Query::Stats(..) | Query::Tools(..) | Query::Search(_) => {
                         self.figures.answer(ticket, query);
+                    }
+                    Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => {
+                        self.compare.answer(ticket, query);
+                        while self.compare.is_busy() {
+                            self.compare.step();
+                        }
                     }
                     Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
@@ -79,6 +85,9 @@ impl Bench<'_> {
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
                 Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
+                Effect::Write { name, bytes } if name == "diff.txt" => {
+                    self.done.push(String::from_utf8(bytes).unwrap());
+                }
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
@@ -138,6 +147,7 @@ fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&
         about: Around::new(opened, &answers),
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
+        compare: Comparer::new(opened, &answers),
         inputs: &inputs,
         done: Vec::new(),
         size,
@@ -255,57 +265,6 @@ fn figures_and_tools_over_http() {
     assert_snapshot!("tools_http_second", screen(HTTP, SMALL, "G 8"));
 }
 
-#[test]
-fn figures_are_the_same_however_they_are_counted() {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
-    use crate::counting::{By, Counter, Group, Key, Scope};
-    use crate::following::Steps;
-
-    type Told = BTreeMap<Key, (u64, u64, u64, u64, [Option<u64>; 3])>;
-    let told = |groups: std::collections::HashMap<Key, Group>| -> Told {
-        let figures = |mut group: Group| {
-            let percentiles = group.latencies.percentiles([50, 95, 100]);
-            let n_errors = group.n_errors + group.n_tool_errors;
-            (group.n_calls, n_errors, group.request_bytes, group.answer_bytes, percentiles)
-        };
-        groups.into_iter().map(|(key, group)| (key, figures(group))).collect()
-    };
-    for recording in ["demo.jsonl", "broken.jsonl", "modern.jsonl", HTTP] {
-        let opened = opened(recording);
-        let session = opened.store.sessions().unwrap().remove(0);
-        opened.store.catch_up(session.id, |_| {}).unwrap();
-        let part = crate::reference::Part::All;
-        let scope = Scope { store: &opened.store, session: &session, conversation: None, part, filter: None };
-        let count = |a_step: Duration, by: By, most: usize| {
-            let mut counter = Counter::new(most);
-            let mut steps = Steps::new(&opened.store, &session, 1).unwrap();
-            let mut n_steps = 1;
-            while !steps.step(&opened.store, a_step, |seen| counter.take(&seen, &scope)).unwrap() {
-                // To look at what was counted changes nothing.
-                counter.counted(by, steps.states(), false, &scope).unwrap();
-                n_steps += 1;
-            }
-            assert!(steps.is_over() && steps.step(&opened.store, a_step, |_| panic!("nothing is left")).unwrap());
-            (told(counter.counted(by, steps.states(), true, &scope).unwrap().groups), n_steps)
-        };
-        let (at_once, n_steps) = count(Duration::from_secs(60), By::Tool, usize::MAX);
-        assert_eq!(n_steps, 1);
-        let (in_steps, n_steps) = count(Duration::ZERO, By::Tool, usize::MAX);
-        assert_eq!(in_steps, at_once, "{recording}");
-        assert!(n_steps > 1 || recording != "demo.jsonl", "{n_steps}");
-        // Grouped in another way, and with more names than are told apart, no call is lost.
-        let n_calls = |told: &Told| told.values().map(|figures| figures.0).sum::<u64>();
-        assert!(n_calls(&at_once) > 2);
-        for (by, most) in [(By::Method, usize::MAX), (By::Conversation, usize::MAX), (By::Tool, 1), (By::Method, 1)] {
-            let (others, _) = count(Duration::ZERO, by, most);
-            assert_eq!(n_calls(&others), n_calls(&at_once), "{recording} {by:?}");
-            assert!(most == usize::MAX || others.len() <= 2, "{others:?}");
-        }
-    }
-}
-
 /// A session of a server that lists twice, and is not what it was in the session before.
 const OFFERS: [&str; 2] = [
     r#"{"mcp-tap":"recording/1","profile":"lossless","uuid":"10000000000000000000000000000001","server":"files","command":["files"],"transport":"stdio","recorded_unix_ns":1764504000000000000}
@@ -380,7 +339,7 @@ fn help_palette_and_prompts() {
 #[test]
 fn screens_of_any_size_are_drawn() {
     for size in [(10, 3), (20, 6), (40, 10), (60, 12), (100, 30), (200, 60)] {
-        for keys in ["", "enter", "v G enter", "3 G", "4", "5", "6", "8", "?", ": 'a'", "/ 'is:'", "z", "1"] {
+        for keys in ["", "enter", "v G enter", "3 G", "4", "5", "6", "8", "D", "?", ": 'a'", "/ 'is:'", "z", "1"] {
             screen("demo.jsonl", size, keys);
         }
     }

@@ -17,7 +17,7 @@ use crate::recording::say;
 use crate::reference::{Found, Part, Reference};
 
 /// The recording that a reference names.
-pub(super) fn source(global: &Global, reference: &Reference) -> Result<Source, Failure> {
+pub(in crate::command) fn source(global: &Global, reference: &Reference) -> Result<Source, Failure> {
     if let Some(path) = reference.file().filter(|path| is_text(path)) {
         // The player needs it for as long as we run.
         let path: &'static Path = Box::leak(path.to_path_buf().into_boxed_path());

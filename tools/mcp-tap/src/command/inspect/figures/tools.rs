@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tap_compare::{Dials, DriftClass, ItemState, ListKind, Markers, drift};
 use tap_inspector::{Answer, Difference, OfferChange, OfferKind, OfferLine, SessionKey, Ticket, ToolsAnswer};
 use tap_jsonrpc::Node;
 use tap_session::{At, Follower, HttpSessionNumber, Lens, List, Listed, Lists, Meaning, Tool};
@@ -16,7 +17,6 @@ use tap_store::{Session, SessionId, Store, StoreError, Transport};
 
 use self::told::{arguments, marks, n_hidden};
 use super::super::asked::{Answers, Opened};
-use super::differences::differences;
 use super::stats::written;
 use crate::following::last_seq;
 use crate::reference::shortest;
@@ -44,6 +44,9 @@ const CHANGES: usize = 2_000;
 /// How many earlier sessions are looked at for one in which something was listed.
 const EARLIER: usize = 20;
 
+/// How many changes of one definition are told.
+const TOLD: usize = 50;
+
 const KINDS: [OfferKind; 4] = [OfferKind::Tool, OfferKind::Prompt, OfferKind::Resource, OfferKind::Template];
 
 /// Definitions by their names, in the order in which they were listed.
@@ -53,7 +56,10 @@ type Items = Vec<(Arc<str>, Bytes)>;
 struct Differs {
     name: Arc<str>,
     what: Difference,
-    paths: Vec<String>,
+    /// Whom it matters to.
+    class: DriftClass,
+    /// What changed, the worst first, with whom that matters to.
+    told: Vec<(DriftClass, String)>,
     /// What is there no more.
     gone: Option<Bytes>,
 }
@@ -276,7 +282,7 @@ impl Offered {
             let now = items(&lists, kind);
             if let Some(before) = complete {
                 let room = CHANGES.saturating_sub(self.changes.len());
-                let differ = compared(before, &now).into_iter().take(room);
+                let differ = compared(kind, before, &now).into_iter().take(room);
                 self.changes.extend(differ.map(|differs| Change { seq, kind, differs }));
             }
             self.listed.push((kind, seq));
@@ -289,17 +295,17 @@ impl Offered {
         let mut lines = Vec::new();
         for (index, kind) in KINDS.into_iter().enumerate() {
             let now = items(lists, kind);
-            let mut since: HashMap<Arc<str>, (Difference, Vec<String>)> = HashMap::new();
+            let mut since: HashMap<Arc<str>, Differs> = HashMap::new();
             let mut gone: BTreeMap<Arc<str>, Bytes> = BTreeMap::new();
             if let Some(before) = earlier.and_then(|(_, lists)| lists.get(index)) {
                 // What was not listed yet is not gone.
                 let is_listed = complete_at(lists, kind).is_some();
-                for Differs { name, what, paths, gone: old } in compared(before, &now) {
-                    if what == Difference::Removed && !is_listed {
+                for differs in compared(kind, before, &now) {
+                    if differs.what == Difference::Removed && !is_listed {
                         continue;
                     }
-                    gone.extend(old.map(|old| (name.clone(), old)));
-                    since.insert(name, (what, paths));
+                    gone.extend(differs.gone.clone().map(|old| (differs.name.clone(), old)));
+                    since.insert(differs.name.clone(), differs);
                 }
             }
             let here = self.changes.iter().filter(|change| change.kind == kind);
@@ -337,22 +343,16 @@ impl Offered {
         kind: OfferKind,
         name: &Arc<str>,
         definition: &Bytes,
-        since: Option<&(Difference, Vec<String>)>,
+        since: Option<&Differs>,
         earlier: Option<&(String, [Items; KINDS.len()])>,
     ) -> OfferLine {
         let node = Node::new(definition);
         let here: Vec<&Change> =
             self.changes.iter().filter(|change| change.kind == kind && change.differs.name == *name).collect();
-        let mut changes: Vec<OfferChange> = here
-            .iter()
-            .map(|change| OfferChange {
-                since: format!("at #{}", change.seq),
-                what: change.differs.what,
-                paths: change.differs.paths.clone(),
-            })
-            .collect();
-        if let (Some((what, paths)), Some((reference, _))) = (since, earlier) {
-            changes.push(OfferChange { since: format!("since {reference}"), what: *what, paths: paths.clone() });
+        let mut changes: Vec<OfferChange> =
+            here.iter().map(|change| change.differs.since(format!("at #{}", change.seq))).collect();
+        if let (Some(differs), Some((reference, _))) = (since, earlier) {
+            changes.push(differs.since(format!("since {reference}")));
         }
         let method: Arc<str> = match kind {
             OfferKind::Tool => "tools/call",
@@ -380,37 +380,46 @@ impl Offered {
             n_hidden: n_hidden(definition),
             definition: definition.to_vec().into(),
             here: here.last().map(|change| change.differs.what),
-            before: since.map(|(what, _)| *what),
+            before: since.map(|differs| differs.what),
             changes,
         }
     }
 }
 
-/// How a list differs from another one: what of which name, where, and what is gone.
-fn compared(before: &Items, now: &Items) -> Vec<Differs> {
-    let old: HashMap<&str, &Bytes> = before.iter().map(|(name, text)| (&**name, text)).collect();
-    let new: HashSet<&str> = now.iter().map(|(name, _)| &**name).collect();
-    let mut found = Vec::new();
-    for (name, text) in now {
-        match old.get(&**name) {
-            None => found.push(Differs { name: name.clone(), what: Difference::Added, paths: Vec::new(), gone: None }),
-            Some(old) => {
-                let paths = differences(old, text);
-                if !paths.is_empty() {
-                    found.push(Differs { name: name.clone(), what: Difference::Changed, paths, gone: None });
-                }
-            }
+impl Differs {
+    fn since(&self, since: String) -> OfferChange {
+        OfferChange { since, what: self.what, class: self.class, told: self.told.clone() }
+    }
+}
+
+fn nodes(items: &Items) -> Vec<Node<'_>> {
+    items.iter().map(|(_, text)| Node::new(text)).collect()
+}
+
+/// How a list differs from another one, as `mcp-tap diff` judges it: what of which name, whom it matters to, and what is gone.
+fn compared(kind: OfferKind, before: &Items, now: &Items) -> Vec<Differs> {
+    let kind = match kind {
+        OfferKind::Tool => ListKind::Tools,
+        OfferKind::Prompt => ListKind::Prompts,
+        OfferKind::Resource => ListKind::Resources,
+        OfferKind::Template => ListKind::Templates,
+    };
+    let (old, new) = (nodes(before), nodes(now));
+    let drift = drift(kind, &old, &new, &Dials::default(), &mut Markers::new());
+    let differs = drift.items.into_iter().map(|item| {
+        let what = match item.state {
+            ItemState::Added => Difference::Added,
+            ItemState::Removed => Difference::Removed,
+            ItemState::Changed => Difference::Changed,
+        };
+        let gone = before.iter().find(|(name, _)| what == Difference::Removed && **name == *item.name);
+        let mut told: Vec<_> = item.changes.into_iter().take(TOLD).map(|change| (change.class, change.words)).collect();
+        if item.n_changes > told.len() {
+            told.push((item.class, "… and more".into()));
         }
-    }
-    for (name, text) in before.iter().filter(|(name, _)| !new.contains(&**name)) {
-        found.push(Differs {
-            name: name.clone(),
-            what: Difference::Removed,
-            paths: Vec::new(),
-            gone: Some(text.clone()),
-        });
-    }
-    found
+        Differs { what, class: item.class, told, gone: gone.map(|(_, text)| text.clone()), name: item.name.into() }
+    });
+    differs.collect()
 }
 
 #[cfg(test)]
@@ -422,16 +431,33 @@ mod tests {
         let list = |items: &[(&str, &'static str)]| -> Items {
             items.iter().map(|(name, text)| (Arc::from(*name), Bytes::from_static(text.as_bytes()))).collect()
         };
-        let before = list(&[("a", r#"{"d":1}"#), ("b", r#"{"d":1}"#), ("c", "{}")]);
-        let now = list(&[("c", "{ }"), ("new", "{}"), ("a", r#"{"d":2}"#)]);
-        let found = compared(&before, &now);
-        let found: Vec<_> = found.iter().map(|it| (&*it.name, it.what, it.paths.join(" "))).collect();
+        let before = list(&[
+            ("a", r#"{"name":"a","description":"1"}"#),
+            ("b", r#"{"name":"b"}"#),
+            ("c", r#"{"name":"c","inputSchema":{"type":"object","properties":{"x":{"type":"string"}}}}"#),
+            ("d", r#"{"name":"d","title":"\u0064"}"#),
+        ]);
+        let now = list(&[
+            ("d", r#"{ "title":"d","name" : "d"}"#),
+            (
+                "c",
+                r#"{"name":"c","inputSchema":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}}"#,
+            ),
+            ("new", r#"{"name":"new"}"#),
+            ("a", r#"{"name":"a","description":"2"}"#),
+        ]);
+        let found = compared(OfferKind::Tool, &before, &now);
+        let told = |it: &Differs| it.told.iter().map(|(_, words)| words.clone()).collect::<Vec<_>>().join(" ");
+        let is_gone = |it: &Differs| it.gone.is_some();
+        let found: Vec<_> = found.iter().map(|it| (&*it.name, it.what, it.class, told(it), is_gone(it))).collect();
+        let none = String::new;
         assert_eq!(
             found,
             [
-                ("new", Difference::Added, String::new()),
-                ("a", Difference::Changed, "d".to_owned()),
-                ("b", Difference::Removed, String::new()),
+                ("a", Difference::Changed, DriftClass::Prompt, "description changed".to_owned(), false),
+                ("b", Difference::Removed, DriftClass::Breaking, none(), true),
+                ("c", Difference::Changed, DriftClass::Breaking, "required +x".to_owned(), false),
+                ("new", Difference::Added, DriftClass::Compatible, none(), false),
             ]
         );
     }

@@ -25,35 +25,39 @@ const DIGEST_COLUMNS: usize = 60;
 const DIGEST_BYTES: usize = 400;
 
 /// A recording, as far as it is compared.
-pub(super) struct Gathered {
+pub(crate) struct Gathered {
     /// Calls in the order in which they were made. A call that took several rounds of input is one.
-    pub(super) calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
     /// What was listed last, with all of its pages: the JSON of each element. Only what was listed.
-    pub(super) lists: HashMap<ListKind, Vec<Box<[u8]>>>,
+    pub(crate) lists: HashMap<ListKind, Vec<Box<[u8]>>>,
+    /// With which answer each of them was listed last.
+    pub(crate) listed_at: HashMap<ListKind, At>,
     /// Name and version of the server.
-    pub(super) server: (Option<Arc<str>>, Option<Arc<str>>),
+    pub(crate) server: (Option<Arc<str>>, Option<Arc<str>>),
 }
 
 /// A call, less its bodies, which stay in the store.
-pub(super) struct Call {
-    pub(super) at: At,
-    pub(super) answer: Option<At>,
-    pub(super) key: MatchKey,
-    pub(super) status: Status,
-    pub(super) latency_ns: u64,
+pub(crate) struct Call {
+    pub(crate) at: At,
+    pub(crate) answer: Option<At>,
+    pub(crate) key: MatchKey,
+    pub(crate) status: Status,
+    pub(crate) latency_ns: u64,
     /// How many requests it took.
-    pub(super) n_rounds: u32,
+    pub(crate) n_rounds: u32,
     /// The same for answers that were written alike, less their ids.
-    pub(super) mark: Option<[u64; 2]>,
+    pub(crate) mark: Option<[u64; 2]>,
     /// The arguments in a few characters, safe to show.
-    pub(super) digest: String,
-    pub(super) direction: Direction,
+    pub(crate) digest: String,
+    pub(crate) direction: Direction,
 }
 
 /// A list in the middle of its pages.
 #[derive(Default)]
 struct Pages {
     elements: Vec<Box<[u8]>>,
+    /// The answer with the newest page.
+    at: Option<At>,
     /// What to ask for the next page with.
     next: Option<Vec<u8>>,
 }
@@ -71,11 +75,13 @@ struct Gathering<'a> {
     pages: HashMap<ListKind, Pages>,
 }
 
-pub(super) fn gather(
+/// Gathers a recording. `goes_on` is told how far it is, as the number of a message; where it says no, that is a failure.
+pub(crate) fn gather(
     global: &Global,
     found: &Found,
     rules: &Rules,
     filter: Option<&Filter>,
+    mut goes_on: impl FnMut(u64) -> bool,
 ) -> Result<Gathered, Failure> {
     let mut gathering = Gathering {
         rules,
@@ -87,6 +93,9 @@ pub(super) fn gather(
         pages: HashMap::new(),
     };
     let followed = follow(global, found, u64::MAX, |Seen { frame, conversation, meaning, .. }| {
+        if frame.is_some_and(|frame| !goes_on(frame.seq)) {
+            return Err(Failure::new("it was given up"));
+        }
         if !found.wants(conversation) {
             return Ok(());
         }
@@ -127,13 +136,14 @@ pub(super) fn gather(
         }
         calls = kept;
     }
+    let listed_at = pages.iter().filter_map(|(kind, pages)| Some((*kind, pages.at?))).collect();
     let lists = match filter {
         None => pages.into_iter().map(|(kind, pages)| (kind, pages.elements)).collect(),
         Some(_) => HashMap::new(),
     };
     let server =
         followed.state_of(found.conversation).map(|state| (state.server.name.clone(), state.server.version.clone()));
-    Ok(Gathered { calls, lists, server: server.unwrap_or_default() })
+    Ok(Gathered { calls, lists, listed_at, server: server.unwrap_or_default() })
 }
 
 impl Gathering<'_> {
@@ -195,6 +205,7 @@ impl Gathering<'_> {
                 pages.elements.clear();
             }
             pages.elements.extend(elements);
+            pages.at = Some(answer);
             pages.next = next.map(|cursor| cursor.bytes().to_vec());
         }
     }
@@ -209,7 +220,7 @@ fn message_in(found: &Found, frame: Option<&Frame>, at: At) -> Result<Option<Box
 }
 
 /// A message of the store.
-pub(super) fn message(found: &Found, at: At) -> Result<Option<Box<[u8]>>, Failure> {
+pub(crate) fn message(found: &Found, at: At) -> Result<Option<Box<[u8]>>, Failure> {
     let frame = found.store.frame(found.session.id, at.seq)?;
     Ok(frame.and_then(|frame| member(&frame.bytes, at).map(Box::from)))
 }
@@ -233,7 +244,7 @@ fn mark(answer: Node<'_>) -> [u64; 2] {
 }
 
 /// The arguments of a call in a few characters, as JSON.
-fn digest(message: &[u8]) -> String {
+pub(crate) fn digest(message: &[u8]) -> String {
     let [params] = Node::new(message).pick(["params"]);
     let arguments = params.and_then(|params| params.get("arguments"));
     let Some(arguments) = arguments.filter(|arguments| arguments.members().next().is_some()) else {
