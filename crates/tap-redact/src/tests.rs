@@ -306,28 +306,26 @@ fn a_private_key_over_several_lines_is_replaced_in_all_of_them() {
 #[test]
 fn a_private_key_ends_where_its_lines_do_and_is_of_one_stream() {
     let mut redactor = Redactor::default();
-    for (stream, line, expected) in [
-        ("a", "expected -----BEGIN PRIVATE KEY-----", "expected «secret 1»"),
-        ("b", "MIIBVgIBADANBg", "MIIBVgIBADANBg"),
-        ("a", "but the file is empty", "but the file is empty"),
-        ("a", "MIIBVgIBADANBg", "MIIBVgIBADANBg"),
-        ("a", "-----BEGIN RSA PRIVATE KEY-----", "«secret 1»"),
-        ("a", "Proc-Type: 4,ENCRYPTED", "«secret 2»"),
-        ("a", "", ""),
-        ("b", "listening", "listening"),
-        ("b", "-----BEGIN PGP PRIVATE KEY BLOCK-----", "«secret 3»"),
-        ("a", "MIIBVgIBADANBg", "«secret 4»"),
-        ("a", "-----END RSA PRIVATE KEY-----", "«secret 5»"),
-        ("a", "MIIBVgIBADANBg", "MIIBVgIBADANBg"),
-        ("b", "lQdGBF", "«secret 6»"),
-        ("b", "-----BEGIN PRIVATE KEY----- is what is missing", "«secret 7»"),
-        ("b", "started", "started"),
+    for (stream, line, is_replaced) in [
+        ("a", "expected -----BEGIN PRIVATE KEY-----", true),
+        ("b", "MIIBVgIBADANBg", false),
+        ("a", "but the file is empty", false),
+        ("a", "MIIBVgIBADANBg", false),
+        ("a", "-----BEGIN RSA PRIVATE KEY-----", true),
+        ("a", "Proc-Type: 4,ENCRYPTED", true),
+        ("a", "", false),
+        ("b", "listening", false),
+        ("b", "-----BEGIN PGP PRIVATE KEY BLOCK-----", true),
+        ("a", "MIIBVgIBADANBg", true),
+        ("a", "-----END RSA PRIVATE KEY-----", true),
+        ("a", "MIIBVgIBADANBg", false),
+        ("b", "lQdGBF", true),
+        ("b", "-----BEGIN PRIVATE KEY----- is what is missing", true),
+        ("b", "started", false),
     ] {
-        let found = redactor.line("stderr", stream, line).unwrap_or_else(|| line.into());
-        // The first line of each key is found as a whole, and so is numbered anew.
-        let number = |text: &str| text.contains('«');
-        assert_eq!(number(&found), number(expected), "{line}");
-        assert!(!found.contains("MII") || found == expected, "{line}");
+        let found = redactor.line("stderr", stream, line);
+        assert_eq!(found.is_some(), is_replaced, "{line}");
+        assert!(found.is_none_or(|found| !found.contains("MII") && !found.contains("lQd") && !found.contains("-----")));
     }
 }
 
