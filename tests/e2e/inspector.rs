@@ -2,11 +2,15 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, tcgetattr};
@@ -20,6 +24,8 @@ struct Terminal {
     slave: OwnedFd,
     seen: Arc<Mutex<Vec<u8>>>,
     child: Child,
+    is_closed: Arc<AtomicBool>,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -27,6 +33,8 @@ impl Terminal {
     fn start(command: &Command) -> Self {
         let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
+        // The end that is the window's is nobody else's.
+        fcntl(&master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         let mut started = Command::new("setsid");
         started.arg("--ctty").arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
@@ -40,13 +48,30 @@ impl Terminal {
         let child = started.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (mut reads, to) = (File::from(master.try_clone().unwrap()), seen.clone());
-        std::thread::spawn(move || {
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = is_closed.clone();
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            while let Ok(n @ 1..) = reads.read(&mut bytes) {
-                to.lock().unwrap().extend_from_slice(&bytes[..n]);
+            while !closed.load(Ordering::Relaxed) {
+                match poll(&mut [PollFd::new(reads.as_fd(), PollFlags::POLLIN)], PollTimeout::from(50_u8)) {
+                    Ok(0) => continue,
+                    Ok(_) => {}
+                    Err(_) => return,
+                }
+                match reads.read(&mut bytes) {
+                    Ok(n @ 1..) => to.lock().unwrap().extend_from_slice(&bytes[..n]),
+                    _ => return,
+                }
             }
         });
-        Self { master: File::from(master), slave, seen, child }
+        Self { master: File::from(master), slave, seen, child, is_closed, reader }
+    }
+
+    /// Closes it, as a window is closed.
+    fn close(self) -> Child {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.reader.join().unwrap();
+        self.child
     }
 
     fn seen(&self) -> Vec<u8> {
@@ -270,6 +295,25 @@ fn an_editor_has_the_terminal_while_it_runs() {
     terminal.type_for(":quit\r", "\x1b[?1049l");
     assert_eq!(wait_for(&mut terminal.child).code(), Some(0));
     terminal.is_given_back();
+}
+
+#[test]
+fn the_inspector_ends_when_its_terminal_is_closed() {
+    // With a signal, as it is for what was started in a window, and without, as for what the shell was told to keep.
+    for ignores in ["", "trap '' HUP; "] {
+        for keys in ["", "/is:", "3"] {
+            let scratch = Scratch::new();
+            let mut shell = Command::new("sh");
+            let path = recording("demo.jsonl");
+            shell.args(["-c", &format!("{ignores}exec {TAP} inspect {}", path.display())]);
+            shell.env("MCP_TAP_DB", scratch.db()).env("XDG_STATE_HOME", scratch.path("state"));
+            let mut terminal = Terminal::start(&shell);
+            terminal.wait(0, "cache warmed");
+            terminal.type_in(keys);
+            let mut child = terminal.close();
+            wait_for(&mut child);
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The terminal: taken over, drawn to, and given back whatever happens.
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,6 +17,8 @@ use crossterm::event::{
 };
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, raise};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -31,6 +34,9 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// How long the terminal is waited for at a time: as long as it takes at most until somebody else can read it.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How long a read that is going on is waited for.
+const LAST_READ: Duration = Duration::from_millis(500);
 
 /// How long after a change it is drawn at the latest; what comes meanwhile is drawn with it.
 const FRAME: Duration = Duration::from_millis(8);
@@ -111,13 +117,19 @@ fn wait_for_signals(signals: SigSet, to: Sender<Input>, stopped: Arc<AtomicU8>) 
     let body = move || {
         if let Ok(signal) = signals.wait() {
             stopped.store(u8::try_from(signal as i32).unwrap_or(u8::MAX), Ordering::Relaxed);
-            let _ = to.send(Input::Key(Key { code: KeyCode::Char('c'), control: true, alt: false }));
-            // A prompt takes the first for itself.
-            let _ = to.send(Input::Key(Key { code: KeyCode::Char('c'), control: true, alt: false }));
+            have_it_end(&to);
         }
     };
     let started = std::thread::Builder::new().name("signals".into()).spawn(body);
     started.map(|_| ()).map_err(|error| Failure::new(format!("cannot start: {error}")))
+}
+
+/// Has the inspector left in order.
+fn have_it_end(to: &Sender<Input>) {
+    // A prompt takes the first for itself.
+    for _ in 0..2 {
+        let _ = to.send(Input::Key(Key { code: KeyCode::Char('c'), control: true, alt: false }));
+    }
 }
 
 /// Reads what comes from the terminal, in a thread of its own, except while somebody else does.
@@ -142,14 +154,12 @@ impl Reader {
         started.map(|_| Self(shared)).map_err(|error| Failure::new(format!("cannot start: {error}")))
     }
 
-    /// Returns once nothing is read any more.
+    /// Returns once nothing is read any more. Where the terminal is gone the thread may never come back from reading.
     fn pause(&self) {
         let (reading, changed) = &*self.0;
         let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
         reading.paused = true;
-        while reading.reads {
-            reading = changed.wait(reading).unwrap_or_else(PoisonError::into_inner);
-        }
+        drop(changed.wait_timeout_while(reading, LAST_READ, |reading| reading.reads));
     }
 
     fn go_on(&self) {
@@ -170,22 +180,43 @@ fn read_events(shared: &(Mutex<Reading>, Condvar), to: &Sender<Input>) {
         }
         now.reads = true;
         drop(now);
-        let event = match crossterm::event::poll(POLL) {
-            Ok(false) => continue,
-            Ok(true) => crossterm::event::read(),
-            Err(error) => Err(error),
-        };
-        let sent = match event {
-            Ok(event) => input_of(event).is_none_or(|input| to.send(input).is_ok()),
-            Err(_) => false,
-        };
-        if !sent {
+        if !wait_for_input() || !pass_events_on(to) {
             // The terminal is gone, or nobody listens.
             let mut now = reading.lock().unwrap_or_else(PoisonError::into_inner);
             now.reads = false;
             changed.notify_all();
-            let _ = to.send(Input::Key(Key { code: KeyCode::Char('c'), control: true, alt: false }));
+            have_it_end(to);
             return;
+        }
+    }
+}
+
+/// Waits a little for something to read; `false` when the terminal is gone. Whoever reads from one that is gone is told so
+/// again and again, and the library that reads never says it.
+fn wait_for_input() -> bool {
+    let stdin = std::io::stdin();
+    let mut waited = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    let limit = PollTimeout::try_from(POLL).unwrap_or(PollTimeout::ZERO);
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    match poll(&mut waited, limit) {
+        // A signal is what a new size comes with.
+        Err(Errno::EINTR) => true,
+        Err(_) => false,
+        Ok(_) => waited[0].revents().is_none_or(|came| !came.intersects(gone)),
+    }
+}
+
+/// Passes on all that was read; `false` when there is nothing to read from, or nobody to pass it on to.
+fn pass_events_on(to: &Sender<Input>) -> bool {
+    loop {
+        let event = match crossterm::event::poll(Duration::ZERO) {
+            Ok(false) => return true,
+            Ok(true) => crossterm::event::read(),
+            Err(error) => Err(error),
+        };
+        let sent = event.is_ok_and(|event| input_of(event).is_none_or(|input| to.send(input).is_ok()));
+        if !sent {
+            return false;
         }
     }
 }
