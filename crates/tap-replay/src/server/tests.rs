@@ -338,3 +338,19 @@ fn placeholders_in_answers_are_fixed_and_in_requests_stand_for_something() {
         ),
     );
 }
+
+#[test]
+fn what_was_asked_is_told_and_who_asks_nothing_has_left_out_all() {
+    let recording = with_opening(
+        r#"-> {"id":1,"method":"tools/call","params":{"name":"a"}}
+           <- {"id":1,"result":{}}"#,
+    );
+    let silent = player(&recording, Options::default()).report(true).clone();
+    let unused: Vec<&str> = silent.unused.iter().map(|unused| &*unused.what).collect();
+    assert_eq!((silent.is_clean(), unused), (false, vec!["initialize", "tools/call a"]));
+
+    let call = r#"-> {"id":1,"method":"tools/call","params":{"name":"a"}}
+                  <- {"id":1,"result":{}}"#;
+    let report = check(&recording, &with_opened(call)).report(true).clone();
+    assert_eq!((report.is_clean(), report.asked), (true, vec!["initialize".into(), "tools/call a".into()]));
+}
