@@ -1,7 +1,7 @@
 //! The model: all that the inspector knows, and which questions are open.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use tap_filter::Filter;
@@ -50,6 +50,9 @@ pub enum View {
     /// What was found in all sessions.
     Search,
 }
+
+/// How many messages that broke a rule are looked at for the next one without a row.
+const LOOK_AT: usize = 200;
 
 /// The inspector.
 #[derive(Debug)]
@@ -162,6 +165,26 @@ pub(crate) struct Open {
     pub(crate) watch: Ticket,
 }
 
+impl Open {
+    /// The nearest message before or behind a place that broke a rule badly and has no row: in a list of calls that is what
+    /// answers nothing, and what asks for no answer. What is known of it is in memory.
+    pub(crate) fn broken_without_row(&self, here: At, forward: bool) -> Option<At> {
+        let is_of_row = |at: At| self.rows.rows().iter().any(|row| row.at() == at || row.row.pair == Some(at));
+        let fits = |(at, found): (&At, &Vec<FindingLine>)| {
+            let is_bad = found.iter().any(|finding| finding.severity == Severity::Error);
+            (is_bad && !is_of_row(*at)).then_some(*at)
+        };
+        if !self.calls {
+            return None;
+        }
+        let found = &self.findings.by_message;
+        match forward {
+            true => found.range((Bound::Excluded(here), Bound::Unbounded)).take(LOOK_AT).find_map(fits),
+            false => found.range(..here).rev().take(LOOK_AT).find_map(fits),
+        }
+    }
+}
+
 /// A search for the next of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seeking {
@@ -169,6 +192,8 @@ pub(crate) struct Seeking {
     pub(crate) forward: bool,
     /// What is looked for, in words.
     pub(crate) what: String,
+    /// The nearest message that way that broke a rule and has no row in a list of calls.
+    pub(crate) broken: Option<At>,
 }
 
 /// A message that is looked at in a list in which it may have no row of its own: an answer where a row is a call, say.

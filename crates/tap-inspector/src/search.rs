@@ -242,10 +242,8 @@ impl Inspector {
 
     /// Shows the search, and asks what for if nothing was looked for yet.
     pub(crate) fn look_at_search(&mut self) {
-        if self.view == View::Search || self.search.filter.is_none() {
-            let text = self.search.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default();
-            self.overlay = Some(Overlay::Filter(Prompt::with(&text)));
-        }
+        let text = self.search.filter.as_ref().map(|filter| filter.text().to_owned()).unwrap_or_default();
+        self.overlay = Some(Overlay::Filter(Prompt::with(&text)));
         self.view = View::Search;
     }
 

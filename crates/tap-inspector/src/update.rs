@@ -11,6 +11,8 @@ mod typing;
 
 pub(crate) use marks::MarkPart;
 
+use tap_session::At;
+
 use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
@@ -35,7 +37,12 @@ impl Inspector {
         effects
     }
 
-    /// The same with other recordings: nothing is known of them. Answers to older questions are of no interest.
+    /// Puts the cursor on a message of the session that is to be opened.
+    pub fn open_at_message(&mut self, at: At) {
+        self.opens_at = Some(at);
+    }
+
+    /// The same as [`start_at`](Self::start_at) with other recordings: nothing is known of them. Answers to older questions are of no interest.
     #[must_use]
     pub fn start_anew(&mut self, session: Option<SessionKey>) -> Vec<Effect> {
         self.open = None;
@@ -189,7 +196,7 @@ impl Inspector {
         if self.view == View::State
             && let Some(seq) = crate::view::pressed(mouse.column, mouse.row, self.size, last_seq)
         {
-            return self.jump(tap_session::At { seq, member: 0 }, effects);
+            return self.jump(At { seq, member: 0 }, effects);
         }
         let Some(row) = usize::from(mouse.row).checked_sub(crate::view::LIST_TOP + usize::from(strip)) else {
             return;
@@ -244,6 +251,10 @@ impl Inspector {
                 self.overlay = Some(Overlay::Filter(Prompt::with(&text)));
             }
             Action::Back => self.back(effects),
+            Action::Close if self.view == View::Sessions && self.sessions.filter().is_empty() => {
+                self.say("q leaves", false);
+            }
+            Action::Close => self.back(effects),
             Action::ToggleKeys => self.shows_keys = !self.shows_keys,
             Action::Wider => self.split = (self.split + 5).min(80),
             Action::Narrower => self.split = self.split.saturating_sub(5).max(20),

@@ -5,7 +5,9 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::{Regex, RegexSet};
+use regex::{Captures, Match, Regex, RegexSet};
+
+use crate::key::is_secret;
 
 /// What something that was found is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +23,8 @@ impl Kind {
 
 /// A home folder, which is no secret, but nobody else's either.
 pub(crate) const HOME: Kind = Kind("home folder");
+/// A private key, or a line of one.
+pub(crate) const PRIVATE_KEY: Kind = Kind("private key");
 /// What a name says is a secret.
 pub(crate) const NAMED: Kind = Kind("value of a secret's name");
 /// What a user's rule names.
@@ -32,10 +36,32 @@ struct Shape {
     pattern: &'static str,
     /// What else must hold of it.
     holds: fn(&str) -> bool,
+    /// The first group is a name, which must be one of a secret; the next one that matches is what is to be replaced.
+    is_named: bool,
 }
 
 const fn shape(kind: &'static str, pattern: &'static str) -> Shape {
-    Shape { kind: Kind(kind), pattern, holds: |_| true }
+    Shape { kind: Kind(kind), pattern, holds: |_| true, is_named: false }
+}
+
+impl Shape {
+    const fn if_it(self, holds: fn(&str) -> bool) -> Self {
+        Self { holds, ..self }
+    }
+
+    const fn behind_a_name(self) -> Self {
+        Self { is_named: true, ..self }
+    }
+
+    /// What of a match is to be replaced.
+    fn hit<'t>(&self, captures: &Captures<'t>) -> Option<Match<'t>> {
+        let hit = match self.is_named {
+            true if !is_secret(captures.get(1)?.as_str()) => None,
+            true => captures.iter().skip(2).flatten().next(),
+            false => captures.get(1).or_else(|| captures.get(0)),
+        };
+        hit.filter(|hit| (self.holds)(hit.as_str()) && !hit.as_str().contains('«'))
+    }
 }
 
 const SHAPES: &[Shape] = &[
@@ -53,58 +79,56 @@ const SHAPES: &[Shape] = &[
     shape("Stripe key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     shape("Stripe key", r"\bwhsec_[A-Za-z0-9+/=]{24,}"),
     shape("Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    Shape { kind: Kind("OpenAI key"), pattern: r"\bsk-[A-Za-z0-9_-]{20,}", holds: is_mixed },
+    shape("OpenAI key", r"\bsk-[A-Za-z0-9_-]{20,}").if_it(is_mixed),
     shape("Google key", r"\bAIza[0-9A-Za-z_-]{35}"),
     shape("Google token", r"\bya29\.[0-9A-Za-z_-]{20,}"),
     shape("Google secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,}"),
     shape("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
     shape("PyPI token", r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}"),
-    Shape { kind: Kind("Hugging Face token"), pattern: r"\bhf_[A-Za-z0-9]{30,40}\b", holds: is_mixed_case },
+    shape("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,40}\b").if_it(is_mixed_case),
     shape("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     shape("DigitalOcean token", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
     shape("JSON Web Token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    Shape {
-        kind: Kind("Bearer token"),
-        pattern: r"(?i)\bBearer\s+([A-Za-z0-9._~+/-]{8,}=*)",
-        holds: has_digit_or_is_long,
-    },
-    Shape {
-        kind: Kind("Basic credentials"),
-        pattern: r"(?i)\bauthorization\s*[:=]\s*basic\s+([A-Za-z0-9+/]{6,}=*)",
-        holds: |_| true,
-    },
+    shape("Bearer token", r"(?i)\bBearer\s+([A-Za-z0-9._~+/-]{8,}=*)").if_it(has_digit_or_is_long),
+    shape("Basic credentials", r"(?i)\bauthorization\s*[:=]\s*basic\s+([A-Za-z0-9+/]{6,}=*)"),
     shape("secret header", r"(?i)\b(?:x-)?(?:api-?key|auth-?token|access-?token)\s*:\s*([A-Za-z0-9._~+/=-]{8,})"),
     shape("cookie", r"(?i)\b(?:set-)?cookie:\s*([^\r\n«]{3,})"),
-    Shape {
-        kind: Kind("password in a URL"),
-        pattern: r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/@:?#«]*:([^\s/@«]+)@",
-        holds: is_filled_in,
-    },
-    Shape {
-        kind: Kind("secret in a URL"),
-        pattern: r#"(?i)[?&](?:[a-z0-9_.-]*(?:token|secret|passw(?:or)?d|api_?-?key|signature)|sig|key|pwd|code_verifier)=([^&\s#"'<>«]{6,})"#,
-        holds: is_filled_in,
-    },
-    Shape {
-        kind: Kind("secret in an assignment"),
-        pattern: r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)\s*=\s*["']?([^\s"'`;&,()«]{6,})"#,
-        holds: is_filled_in,
-    },
-    Shape {
-        kind: Kind("secret in a connection string"),
-        pattern: r#"(?i)(?:^|[;\s"'])(?:password|pwd|accountkey|sharedaccesskey|sharedaccesssignature)=([^;\s"'«]{3,})"#,
-        holds: is_filled_in,
-    },
-    Shape {
-        kind: Kind("secret in text"),
-        pattern: r#"(?i)["'][a-z0-9_-]*(?:password|passwd|secret|api_?-?key|access_?-?token|auth_?-?token|private_?-?key)["']\s*[:=]\s*["']([^"'«]{3,})["']"#,
-        holds: is_filled_in,
-    },
-    Shape {
-        kind: Kind("secret in an option"),
-        pattern: r#"(?i)(?:^|\s)--?[a-z0-9-]*(?:token|secret|passw(?:or)?d|api-?key|access-?key)(?:=|\s+)["']?([^\s"'`,;()\[\]«-][^\s"'`,;()\[\]«]{5,})"#,
-        holds: |text| is_filled_in(text) && text.bytes().any(|byte| byte.is_ascii_digit()),
-    },
+    shape("password in a URL", r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/@:?#«]*:([^\s/@«]+)@").if_it(is_filled_in),
+    shape(
+        "secret in a URL",
+        r#"(?i)[?&](?:[a-z0-9_.-]*(?:token|secret|passw(?:or)?d|api_?-?key|signature)|sig|key|pwd|code_verifier)=([^&\s#"'<>«]{6,})"#,
+    )
+    .if_it(is_filled_in),
+    shape(
+        "secret in an assignment",
+        r#"\b[A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)\s*=\s*["']?([^\s"'`;&,()«]{6,})"#,
+    )
+    .if_it(is_filled_in),
+    shape(
+        "secret in a connection string",
+        r#"(?i)(?:^|[;\s"'])(?:password|pwd|accountkey|sharedaccesskey|sharedaccesssignature)=([^;\s"'«]{3,})"#,
+    )
+    .if_it(is_filled_in),
+    // `'password': 'x'`, also with its quotes escaped.
+    shape(
+        "secret in text",
+        r#"["']([A-Za-z][A-Za-z0-9_.-]{0,60})\\?["']\s*[:=]\s*\\?["']([^"'«\\]{3,})\\?["']"#,
+    )
+    .behind_a_name()
+    .if_it(is_filled_in),
+    shape(
+        "secret in an option",
+        r#"(?:^|[\s"'`(\[,])(--?[A-Za-z][A-Za-z0-9_.-]{0,60})=(?:"([^"«]+)"|'([^'«]+)'|([^\s"'`,;()\[\]«]+))"#,
+    )
+    .behind_a_name()
+    .if_it(is_filled_in),
+    // What is behind a space may be the next word of a sentence.
+    shape(
+        "secret in an option",
+        r#"(?:^|\s)(--?[A-Za-z][A-Za-z0-9_.-]{0,60})\s+["']?([^\s"'`,;()\[\]«-][^\s"'`,;()\[\]«]{5,})"#,
+    )
+    .behind_a_name()
+    .if_it(|text| is_filled_in(text) && text.bytes().any(|byte| byte.is_ascii_digit())),
 ];
 
 /// A folder of a user.
@@ -135,21 +159,26 @@ fn patterns() -> Option<&'static Patterns> {
 /// Everything in a text that looks like a secret, or is a home folder. `homes` are known to be some.
 pub(crate) fn detect(text: &str, homes: &[String]) -> Vec<(Range<usize>, Kind)> {
     let mut found = Vec::new();
-    let Some(patterns) = patterns().filter(|_| text.len() >= 6 && !is_blob(text)) else {
-        return found;
+    for part in outside_of_blobs(text) {
+        let (begin, before) = (part.start, found.len());
+        detect_in(text.get(part).unwrap_or_default(), homes, &mut found);
+        for (range, _) in found.iter_mut().skip(before) {
+            *range = begin + range.start..begin + range.end;
+        }
+    }
+    found
+}
+
+fn detect_in(text: &str, homes: &[String], found: &mut Vec<(Range<usize>, Kind)>) {
+    let Some(patterns) = patterns().filter(|_| text.len() >= 6) else {
+        return;
     };
     for index in patterns.all.matches(text) {
         let (Some(shape), Some(pattern)) = (SHAPES.get(index), patterns.each.get(index)) else {
             continue;
         };
-        for captures in pattern.captures_iter(text) {
-            if let Some(hit) = captures.get(1).or_else(|| captures.get(0))
-                && (shape.holds)(hit.as_str())
-                && !hit.as_str().contains('«')
-            {
-                found.push((hit.range(), shape.kind));
-            }
-        }
+        let hits = pattern.captures_iter(text).filter_map(|captures| shape.hit(&captures));
+        found.extend(hits.map(|hit| (hit.range(), shape.kind)));
     }
     for home in homes {
         for (at, _) in text.match_indices(home.as_str()) {
@@ -169,7 +198,6 @@ pub(crate) fn detect(text: &str, homes: &[String]) -> Vec<(Range<usize>, Kind)> 
             }
         }
     }
-    found
 }
 
 /// The markers in a text: whether of a home folder, and the number.
@@ -181,18 +209,42 @@ pub(crate) fn markers(text: &str) -> impl Iterator<Item = (bool, u32)> {
     })
 }
 
-/// Long text in base64 alone: a picture, a file. Tokens would turn up in it by chance.
-fn is_blob(text: &str) -> bool {
-    let text = text.rsplit_once(";base64,").map_or(text, |(_, data)| data);
-    text.len() > 1_024
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_'))
+/// How long base64 is at least that is taken for a picture or a file, bytes.
+const BLOB: usize = 1_025;
+
+/// A text without long base64: a picture, a file. Tokens would turn up in it by chance.
+///
+/// It is the whole text, or what stands behind `;base64,`.
+fn outside_of_blobs(text: &str) -> Vec<Range<usize>> {
+    let blob_length = |from: usize| {
+        let bytes = text.as_bytes().get(from..).unwrap_or_default();
+        let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+        bytes.iter().position(|byte| !is_base64(byte)).unwrap_or(bytes.len())
+    };
+    if text.len() >= BLOB && blob_length(0) == text.len() {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (mark, word) in text.match_indices(";base64,") {
+        let begin = mark + word.len();
+        let length = blob_length(begin);
+        if length >= BLOB {
+            parts.push(at..begin);
+            at = begin + length;
+        }
+    }
+    parts.push(at..text.len());
+    parts
 }
 
 /// Words that could be secrets, but have no shape that is known: long, and as mixed as chance would have it.
 pub(crate) fn random_words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_');
-    let text = if is_blob(text) { "" } else { text };
-    text.split(move |c| !is_word(c)).filter(|word| (24..=512).contains(&word.len()) && is_random(word))
+    let parts = outside_of_blobs(text).into_iter().filter_map(|part| text.get(part));
+    parts
+        .flat_map(move |part| part.split(move |c| !is_word(c)))
+        .filter(|word| (24..=512).contains(&word.len()) && is_random(word))
 }
 
 fn is_random(word: &str) -> bool {
@@ -232,12 +284,31 @@ fn has_digit_or_is_long(text: &str) -> bool {
 }
 
 /// Whether it is more than a hint of what to put there.
-fn is_filled_in(text: &str) -> bool {
+pub(crate) fn is_filled_in(text: &str) -> bool {
     let hints = ["$", "<", "{", "%", "[", "*", "...", "xxx", "XXX"];
-    let words = ["redacted", "password", "secret", "token", "your", "changeme", "example"];
+    let words = [
+        "redacted",
+        "password",
+        "secret",
+        "token",
+        "your",
+        "changeme",
+        "example",
+        "string",
+        "value",
+        "number",
+        "null",
+        "none",
+        "true",
+        "false",
+        "undefined",
+    ];
     let lower = text.to_ascii_lowercase();
+    // `--token=ACCESS_TOKEN` in a text that tells how to call it.
+    let is_name_of_one = text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') && is_secret(text);
     !hints.iter().any(|hint| text.starts_with(hint))
         && !words.iter().any(|word| lower == *word)
+        && !is_name_of_one
         && !lower.starts_with("your")
         && !lower.starts_with("redacted")
         && !lower.starts_with("process.env")

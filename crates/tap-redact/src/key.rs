@@ -3,8 +3,10 @@
 /// Words that make a name one of a secret, wherever they stand.
 const SECRET: &[&str] = &[
     "password",
+    "passwords",
     "passwd",
     "passphrase",
+    "passphrases",
     "passcode",
     "pwd",
     "secret",
@@ -12,6 +14,7 @@ const SECRET: &[&str] = &[
     "authorization",
     "cookie",
     "credential",
+    "credentials",
 ];
 
 /// Words that do it together, in this order.
@@ -78,10 +81,75 @@ const ABOUT: &[&str] = &[
     "format",
 ];
 
+/// Words that a member of a secret's object ends with when it says something about it, beside [`ABOUT`].
+const BESIDE: &[&str] = &[
+    "username",
+    "user",
+    "email",
+    "description",
+    "desc",
+    "title",
+    "label",
+    "kind",
+    "scope",
+    "scopes",
+    "scheme",
+    "message",
+    "error",
+    "reason",
+    "status",
+    "state",
+    "created",
+    "updated",
+    "modified",
+    "version",
+    "namespace",
+    "provider",
+    "issuer",
+    "iss",
+    "audience",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "ttl",
+    "domain",
+    "host",
+    "port",
+    "realm",
+    "region",
+    "enabled",
+    "placeholder",
+    "algorithm",
+    "alg",
+    "method",
+    "role",
+    "roles",
+    "ref",
+];
+
+/// Whether a member by this name, inside of an object that is called like a secret, tells of it and is none:
+/// `{"token":{"expiresIn":3600,"value":"…"}}`.
+pub(crate) fn is_about(name: &str) -> bool {
+    words(name).last().is_none_or(|last| ABOUT.contains(&last.as_str()) || BESIDE.contains(&last.as_str()))
+}
+
+/// Whether a member by this name says how another one of the same object, its value, is called.
+pub(crate) fn names_another(name: &str) -> bool {
+    let names = ["name", "key", "field", "header", "variable", "parameter", "param", "option", "label"];
+    names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether a member by this name is called by another one of the same object.
+pub(crate) fn is_named_by_another(name: &str) -> bool {
+    ["value", "val", "values"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether a value by this name is a secret: `apiKey`, `X-Auth-Token`, `DB_PASSWORD`, but not `progressToken`, `maxTokens` or
 /// `token_type`.
 pub(crate) fn is_secret(name: &str) -> bool {
-    if name.len() > 80 {
+    // A marker has the word in it, and what it stands for had it not.
+    if name.len() > 80 || name.contains('«') {
         return false;
     }
     let words = words(name);
@@ -157,6 +225,8 @@ mod tests {
             "code_verifier",
             "--token",
             "botToken",
+            "passwords",
+            "credentials",
         ] {
             assert!(is_secret(name), "{name}");
         }
@@ -189,6 +259,7 @@ mod tests {
             "maxToken",
             "token_endpoint",
             "secretName",
+            "«secret 1»",
             "",
         ] {
             assert!(!is_secret(name), "{name}");

@@ -9,6 +9,7 @@
 
 mod detect;
 mod key;
+mod known;
 mod redactor;
 mod rule;
 mod string;

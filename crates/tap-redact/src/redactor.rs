@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::detect::{HOME, Kind, markers};
+use crate::detect::{HOME, Kind, PRIVATE_KEY, markers};
+use crate::known::Known;
 use crate::rule::Rule;
 use crate::walk::Walk;
 
@@ -13,18 +14,25 @@ const UNJUDGED: usize = 50;
 ///
 /// Markers are numbered by where they first appear. Those that are in the text already keep their numbers: so all of it is
 /// given to the redactor twice, first to look, with what comes back thrown away, then, after [`settle`](Self::settle), to
-/// replace.
+/// replace. What was found in one place is to be replaced in all others as well: so it is looked at once more before, if
+/// [`looks_again`](Self::looks_again) says so.
 #[derive(Debug, Default)]
 pub struct Redactor {
     pub(crate) rules: Vec<Rule>,
     pub(crate) homes: Vec<String>,
     values: HashMap<(bool, String), usize>,
     found: Vec<Found>,
+    /// How many of them are secrets, and how many home folders.
+    n_found: [u32; 2],
+    /// Values that are looked for wherever they stand.
+    pub(crate) known: Option<Known>,
     /// Numbers of markers that were in the text, by whether they are of a home folder.
     taken: BTreeMap<(bool, u32), u64>,
     unjudged: Vec<Unjudged>,
-    findings: Vec<Finding>,
-    in_private_key: bool,
+    /// What was found, where somebody asks for it.
+    pub(crate) findings: Option<Vec<Finding>>,
+    /// Streams of lines that are inside of a private key.
+    in_private_key: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -85,22 +93,59 @@ impl Redactor {
         Walk::new(self, None).json(json)
     }
 
-    /// Looks at a whole record of a text recording, folded or not, without what is in the members `but`: what is found is in
-    /// [`take_findings`](Self::take_findings).
-    pub fn record(&mut self, json: &str, but: &[&str]) {
+    /// What is found in a whole record of a text recording, folded or not, without what is in the members `but`.
+    pub fn record(&mut self, json: &str, but: &[&str]) -> Vec<Finding> {
+        self.findings = Some(Vec::new());
         Walk::new(self, None).record(json, but);
+        self.findings.take().unwrap_or_default()
     }
 
-    /// A line of text with markers; `None` where nothing is to be replaced. A private key may go on over several lines.
-    pub fn line(&mut self, text: &str) -> Option<String> {
-        if self.in_private_key {
-            self.in_private_key = !text.contains("-----END ");
-            let marker = self.marker(Kind("private key"), text);
-            return (!text.is_empty() && !text.contains('«')).then_some(marker);
+    /// What is found in the text of a member of a record that is bytes.
+    pub fn bytes(&mut self, name: &str, text: &str) -> Vec<Finding> {
+        self.findings = Some(Vec::new());
+        Walk::new(self, Some(name)).text(text);
+        self.findings.take().unwrap_or_default()
+    }
+
+    /// A line of text, which is the member `name` of a record, with markers; `None` where nothing is to be replaced. A private
+    /// key may go on over several lines of a stream.
+    pub fn line(&mut self, name: &str, stream: &str, text: &str) -> Option<String> {
+        if self.in_private_key.contains(stream) && (text.contains("-----END ") || is_of_private_key(text)) {
+            if text.contains("-----END ") {
+                self.in_private_key.remove(stream);
+            }
+            self.see(text);
+            let is_to_go = !text.trim().is_empty() && !has_placeholder(text);
+            return is_to_go.then(|| self.marker(PRIVATE_KEY, text));
         }
+        self.in_private_key.remove(stream);
         let begun = text.rfind("-----BEGIN ").and_then(|at| text.get(at..));
-        self.in_private_key = begun.is_some_and(|begun| begun.contains("PRIVATE KEY") && !begun.contains("-----END "));
-        Walk::new(self, None).text(text)
+        let goes_on = begun.is_some_and(|begun| {
+            let behind = begun.split_once("PRIVATE KEY").map(|(_, behind)| behind.replacen(" BLOCK", "", 1));
+            let behind = behind.as_deref().and_then(|behind| behind.strip_prefix("-----"));
+            behind.is_some_and(is_of_private_key)
+        });
+        if goes_on {
+            self.in_private_key.insert(stream.into());
+        }
+        Walk::new(self, Some(name)).text(text)
+    }
+
+    /// Whether all of the text is to be looked at once more, because there are values now that are looked for in all of it and
+    /// not only where their name stands. Then numbers are given anew.
+    pub fn looks_again(&mut self) -> bool {
+        if self.known.is_some() {
+            return false;
+        }
+        let values = self.values.iter().filter(|((is_home, _), _)| !is_home);
+        let known =
+            Known::of(values.filter_map(|((_, value), index)| Some((value.as_str(), self.found.get(*index)?.kind))));
+        if known.is_none() {
+            return false;
+        }
+        let (rules, homes) = (std::mem::take(&mut self.rules), std::mem::take(&mut self.homes));
+        *self = Self { rules, homes, known, ..Self::default() };
+        true
     }
 
     /// Gives the markers their numbers: all of the text was looked at.
@@ -121,8 +166,7 @@ impl Redactor {
         self.found.iter_mut().for_each(|found| found.count = 0);
         self.taken.values_mut().for_each(|count| *count = 0);
         self.unjudged.clear();
-        self.findings.clear();
-        self.in_private_key = false;
+        self.in_private_key.clear();
         replaced
     }
 
@@ -148,11 +192,6 @@ impl Redactor {
         &self.unjudged
     }
 
-    /// What was found in what was looked at since this was last asked.
-    pub fn take_findings(&mut self) -> Vec<Finding> {
-        std::mem::take(&mut self.findings)
-    }
-
     /// The marker for a value.
     pub(crate) fn marker(&mut self, kind: Kind, value: &str) -> String {
         let found = self.number(kind, value);
@@ -165,8 +204,9 @@ impl Redactor {
         let next = self.found.len();
         let index = *self.values.entry((is_home, value.to_owned())).or_insert(next);
         if index == next {
-            let number = self.found.iter().filter(|found| found.is_home == is_home).count() as u32 + 1;
-            self.found.push(Found { is_home, kind, number, count: 0 });
+            let n_found = &mut self.n_found[usize::from(is_home)];
+            *n_found += 1;
+            self.found.push(Found { is_home, kind, number: *n_found, count: 0 });
         }
         let Some(found) = self.found.get_mut(index) else {
             return (is_home, 1);
@@ -176,7 +216,9 @@ impl Redactor {
     }
 
     pub(crate) fn tell(&mut self, kind: Kind, path: String, at: usize) {
-        self.findings.push(Finding { kind, path, at });
+        if let Some(findings) = &mut self.findings {
+            findings.push(Finding { kind, path, at });
+        }
     }
 
     /// Counts the markers that are in a text already.
@@ -191,6 +233,15 @@ impl Redactor {
             self.unjudged.push(Unjudged { path, length });
         }
     }
+}
+
+/// Whether a line can be one of a private key: base64 and nothing else, or what stands before it.
+fn is_of_private_key(line: &str) -> bool {
+    let line = line.trim();
+    let heads = ["Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "];
+    line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+        || heads.iter().any(|head| line.starts_with(head))
+        || has_placeholder(line)
 }
 
 fn marker(is_home: bool, number: u32) -> String {

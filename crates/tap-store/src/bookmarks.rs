@@ -17,6 +17,10 @@ pub const NOTE_CHARS: usize = 2_000;
 /// Rows and segments that are deleted in one transaction, so that taps that record are not kept waiting.
 const DELETED_AT_ONCE: i64 = 5_000;
 
+/// Who has a label. A session that is being deleted has none, whatever it left.
+const OWNER_OF_LABEL: &str =
+    "SELECT session FROM label WHERE label = ? AND session NOT IN (SELECT session FROM deleted)";
+
 /// A mark on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bookmark {
@@ -73,9 +77,7 @@ impl Store {
                 connection.execute("DELETE FROM label WHERE session = ?", [session.0])?;
                 return Ok(Ok(()));
             };
-            let of: Option<i64> = connection
-                .query_row("SELECT session FROM label WHERE label = ?", [label], |row| row.get(0))
-                .optional()?;
+            let of: Option<i64> = connection.query_row(OWNER_OF_LABEL, [label], |row| row.get(0)).optional()?;
             if of.is_some_and(|of| of != session.0) {
                 return Ok(Err(Refused::Taken(label.into())));
             }
@@ -166,6 +168,9 @@ impl Store {
                 return Ok(Err(Refused::Gone));
             }
             connection.execute("INSERT INTO deleted VALUES (?)", [session.0])?;
+            // Nobody can see the session from now on, so it holds no name that somebody may want.
+            connection.execute("DELETE FROM label WHERE session = ?", [session.0])?;
+            connection.execute("DELETE FROM mark WHERE session = ?", [session.0])?;
             Ok(Ok(()))
         })?;
         if is_done.is_err() {

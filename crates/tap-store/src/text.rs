@@ -116,7 +116,8 @@ pub struct Exported {
     pub replaced: Vec<Replaced>,
 }
 
-/// Writes a session as text, with secrets replaced if there is a redactor: then it is read twice.
+/// Writes a session as text, with secrets replaced if there is a redactor: then it is read twice,
+/// or three times where a secret is to be looked for in all of it.
 ///
 /// # Errors
 ///
@@ -148,16 +149,24 @@ pub fn export(
     let mut n_entries = u64::MAX;
     let mut replaced = Vec::new();
     if redactor.is_some() {
-        let mut fixture = fixture();
-        if let Some(redactor) = &mut redactor {
-            redact::redacted(&mut header.clone(), redactor);
+        loop {
+            let mut fixture = fixture();
+            if let Some(redactor) = &mut redactor {
+                redact::redacted(&mut header.clone(), redactor);
+            }
+            let mut n_seen = 0;
+            each_entry(store, session, options, &mut |entry| {
+                if n_seen < n_entries {
+                    n_seen += 1;
+                    prepared(entry, &mut fixture, &mut redactor);
+                }
+                Ok(())
+            })?;
+            n_entries = n_seen;
+            if !redactor.as_mut().is_some_and(|redactor| redactor.looks_again()) {
+                break;
+            }
         }
-        n_entries = 0;
-        each_entry(store, session, options, &mut |entry| {
-            n_entries += 1;
-            prepared(entry, &mut fixture, &mut redactor);
-            Ok(())
-        })?;
         if let Some(redactor) = &mut redactor {
             replaced = redactor.settle();
             redact::redacted(&mut header, redactor);

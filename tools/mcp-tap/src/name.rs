@@ -13,6 +13,10 @@ const RUNNERS: [&str; 14] =
 /// Words that a runner takes before what it runs.
 const RUNNER_WORDS: [&str; 6] = ["run", "exec", "dlx", "x", "tool", "python"];
 
+/// What the files and folders are called in which a package keeps what it runs: they say nothing of the server.
+const PLACES: [&str; 12] =
+    ["index", "main", "__main__", "server", "cli", "bin", "dist", "build", "src", "lib", "out", "node_modules"];
+
 /// A short name from a command line: `npx -y @modelcontextprotocol/server-filesystem@1.2 /src` is `filesystem`.
 pub(crate) fn name_of(program: &OsStr, arguments: &[OsString]) -> String {
     let stem = |word: &OsStr| Path::new(word).file_name().unwrap_or(word).to_string_lossy().into_owned();
@@ -37,9 +41,18 @@ pub(crate) fn name_of(program: &OsStr, arguments: &[OsString]) -> String {
         }
     }
     match found {
-        Some(word) if !word.contains(char::is_whitespace) => shorten(&stem(word.as_ref().as_ref())),
+        Some(word) if !word.contains(char::is_whitespace) => of_path(&word),
         _ => program,
     }
+}
+
+/// A short name from the path of a script, or from a package: where the file says nothing, the folder does.
+fn of_path(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+    let says_much = |part: &&&str| !PLACES.contains(&without_ending(part));
+    // A package may be called so, and a script that stands alone.
+    let found = if parts.len() > 1 && path.contains('.') { parts.iter().rev().find(says_much) } else { None };
+    shorten(found.or(parts.last()).copied().unwrap_or(path))
 }
 
 /// A short name from a URL's host and port: `mcp.example.com` is `example`, `127.0.0.1:3000` is `localhost-3000`.
@@ -60,14 +73,18 @@ pub(crate) fn name_of_host(authority: &Authority) -> String {
     format!("{name}{port}").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
+/// A file's name without what says which kind it is of.
+fn without_ending(name: &str) -> &str {
+    let endings = [".js", ".mjs", ".cjs", ".ts", ".py", ".exe", ".sh"];
+    endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
 fn shorten(word: &str) -> String {
     let mut short = word;
     if let Some((name, _)) = short.split_once('@').filter(|(name, _)| !name.is_empty()) {
         short = name;
     }
-    for ending in [".js", ".mjs", ".cjs", ".ts", ".py", ".exe", ".sh"] {
-        short = short.strip_suffix(ending).unwrap_or(short);
-    }
+    short = without_ending(short);
     for beginning in ["mcp-server-", "mcp_server_", "server-", "mcp-"] {
         short = short.strip_prefix(beginning).filter(|rest| !rest.is_empty()).unwrap_or(short);
     }
@@ -93,7 +110,10 @@ mod tests {
             ("uv run --directory=/x mcp-server-git", "git"),
             ("python3 -u server.py", "server"),
             ("python -m mcp_server_fetch", "fetch"),
-            ("/usr/bin/node /opt/weather-mcp/dist/index.js", "index"),
+            ("/usr/bin/node /opt/weather-mcp/dist/index.js", "weather"),
+            ("node node_modules/@modelcontextprotocol/server-everything/dist/index.js", "everything"),
+            ("python3 src/main.py", "main"),
+            ("python3 ../notes/src/__main__.py", "notes"),
             ("/opt/bin/github-mcp-server stdio", "github"),
             ("tap-echo-server", "tap-echo"),
             ("docker run -i mcp/time", "docker"),

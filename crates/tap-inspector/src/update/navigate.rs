@@ -216,6 +216,8 @@ impl Inspector {
         let Some(open) = &mut self.open else {
             return;
         };
+        let looks_at_all = sought == Sought::Problem && open.filter.is_none();
+        let broken = if looks_at_all { open.broken_without_row(here, forward) } else { None };
         // What is on the screen already needs nobody to be asked.
         if open.rows.covers(here) {
             let fits = |row: &&Row| sought.is(row, open);
@@ -225,10 +227,10 @@ impl Inspector {
                 open.rows.rows().iter().rev().find(|row| row.at() < here && fits(row))
             };
             if let Some(at) = near.map(Row::at) {
-                return self.jump(at, effects);
+                return self.jump(nearer(at, broken, forward), effects);
             }
         }
-        let old = open.seeking.replace(Seeking { ticket, forward, what });
+        let old = open.seeking.replace(Seeking { ticket, forward, what, broken });
         effects.extend(old.map(|old| Effect::Cancel(old.ticket)));
         let part = if forward { RowsPart::After(here) } else { RowsPart::Before(here) };
         let query = RowsQuery { filter: Some(Arc::new(filter)), limit: 1, ..rows_query(open, part) };
@@ -303,6 +305,15 @@ impl Inspector {
 /// As a value of the filter language that is exactly this.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The one of two that comes first on the way.
+pub(super) fn nearer(found: At, broken: Option<At>, forward: bool) -> At {
+    match broken {
+        Some(broken) if forward => found.min(broken),
+        Some(broken) => found.max(broken),
+        None => found,
+    }
 }
 
 /// There is none.

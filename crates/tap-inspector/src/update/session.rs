@@ -16,7 +16,7 @@ use crate::state::Stated;
 use crate::stats::Stats;
 use crate::tools::Tools;
 
-use super::navigate::none;
+use super::navigate::{nearer, none};
 
 /// How many messages before the end are looked at again in a live list with a filter: calls among them may have got their
 /// answers.
@@ -181,11 +181,14 @@ impl Inspector {
                     match found.map(Row::at) {
                         Some(at) => {
                             open.seeking = None;
-                            self.jump(at, effects);
+                            self.jump(nearer(at, seeking.broken, seeking.forward), effects);
                         }
                         None if answer.complete => {
                             open.seeking = None;
-                            self.say(none(&seeking.what, seeking.forward), false);
+                            match seeking.broken {
+                                Some(at) => self.jump(at, effects),
+                                None => self.say(none(&seeking.what, seeking.forward), false),
+                            }
                         }
                         None => {}
                     }

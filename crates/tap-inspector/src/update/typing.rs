@@ -5,6 +5,7 @@ use tap_filter::{Context, complete};
 use crate::effect::Effect;
 use crate::input::{Key, KeyCode};
 use crate::model::{Inspector, Overlay, View};
+use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::settings::HISTORY;
 
@@ -90,7 +91,14 @@ impl Inspector {
             KeyCode::Enter => {
                 match matches.get(chosen) {
                     Some((_, _, action)) => self.act(*action, effects),
-                    None => self.go_to_place(&prompt.text, effects),
+                    None if self.open.is_some() && Place::read(&prompt.text).is_ok() => {
+                        self.go_to_place(&prompt.text, effects);
+                    }
+                    None => {
+                        // What is typed next is still meant for it.
+                        self.say(format!("nothing is called {}, and it is no place in a session", prompt.text), true);
+                        self.overlay = Some(Overlay::Palette(prompt, chosen));
+                    }
                 }
                 return;
             }

@@ -196,7 +196,8 @@ impl Inspector {
         let over = open.rows.call_over(row.at()).and_then(|call| open.rows.rows().iter().find(|row| row.at() == call));
         if columns.clock > 0 {
             let since = over.map(|call| format!("  +{}", duration(row.row.at_ns.saturating_sub(call.row.at_ns))));
-            spans.push(cell(since.as_ref().unwrap_or(&row.clock), columns.clock + 1, self.theme.dim));
+            let clock = row.clock.get(..columns.clock).unwrap_or(&row.clock);
+            spans.push(cell(since.as_deref().unwrap_or(clock), columns.clock + 1, self.theme.dim));
         }
         spans.push(span(&format!("{arrow} "), self.theme.dim));
         // The last column of it stays free.
@@ -365,13 +366,20 @@ impl Columns {
                 + optional(columns.bar)
                 + columns.size
         };
-        for narrower in [Self::without_bar, Self::without_size, Self::without_clock, Self::without_latency] {
+        for narrower in
+            [Self::with_less, Self::without_bar, Self::without_size, Self::without_clock, Self::without_latency]
+        {
             if width < needs(&columns) + LEAST {
                 narrower(&mut columns);
             }
         }
         columns.what = width.saturating_sub(needs(&columns)).max(8);
         columns
+    }
+
+    /// Half the bar, and no thousandths of seconds.
+    fn with_less(&mut self) {
+        (self.bar, self.clock) = (4, 8);
     }
 
     fn without_bar(&mut self) {

@@ -113,6 +113,23 @@ fn a_session_is_deleted_with_all_that_it_owns_and_others_stay() {
 }
 
 #[test]
+fn names_are_free_as_soon_as_their_session_is_hidden() {
+    let (_folder, store, ids) = database(2);
+    store.set_label(ids[0], Some("wanted")).unwrap().unwrap();
+    store.set_bookmark(ids[0], &mark(1, Some("a"), None)).unwrap().unwrap();
+    // What a session owns cannot be taken away, so its row stays.
+    store
+        .connection
+        .borrow()
+        .execute_batch("CREATE TEMP TRIGGER stop BEFORE DELETE ON main.segment BEGIN SELECT RAISE(ABORT, 'stop'); END")
+        .unwrap();
+    store.delete(ids[0]).unwrap_err();
+    assert!(rows_of(&store, ids[0]) > 0);
+    assert_eq!(store.bookmarks(ids[0]).unwrap(), []);
+    store.set_label(ids[1], Some("wanted")).unwrap().unwrap();
+}
+
+#[test]
 fn the_number_of_a_session_that_was_deleted_is_never_given_again() {
     let (_folder, store, ids) = database(3);
     store.delete(ids[2]).unwrap().unwrap();
@@ -133,6 +150,10 @@ fn a_deletion_that_was_broken_off_hides_the_session_and_is_ended_by_the_next() {
     assert_eq!(store.sessions().unwrap().len(), 2);
     assert_eq!(store.set_label(ids[0], Some("x")).unwrap(), Err(Refused::Gone));
     assert!(rows_of(&store, ids[0]) > 0);
+    // Nor does it keep a label from others, also one that an older version left.
+    let label = "INSERT INTO label VALUES (?, 'kept')";
+    store.connection.borrow().execute(label, [ids[0].0]).unwrap();
+    store.set_label(ids[2], Some("kept")).unwrap().unwrap();
     store.delete(ids[1]).unwrap().unwrap();
     assert_eq!((rows_of(&store, ids[0]), rows_of(&store, ids[1])), (0, 0));
     assert_eq!(store.sessions().unwrap().len(), 1);

@@ -99,14 +99,19 @@ pub fn rewrite(
     let mut rewritten = Rewritten::default();
     let mut input = input;
     if let Some(redactor) = &mut redactor {
-        let mut records = Records::new(input, name);
-        while records.advance()? {
-            let mut entry = entry_of(&records)?;
-            redacted(&mut entry, redactor);
+        loop {
+            let mut records = Records::new(input, name);
+            while records.advance()? {
+                let mut entry = entry_of(&records)?;
+                redacted(&mut entry, redactor);
+            }
+            input = records.into_input();
+            input.seek(SeekFrom::Start(0)).map_err(failed)?;
+            if !redactor.looks_again() {
+                break;
+            }
         }
         rewritten.replaced = redactor.settle();
-        input = records.into_input();
-        input.seek(SeekFrom::Start(0)).map_err(failed)?;
     }
     let mut records = Records::new(input, name);
     open(&mut records, name)?;
@@ -148,12 +153,8 @@ pub fn find_secrets(
     open(&mut records, name)?;
     loop {
         let text = std::str::from_utf8(records.record()).map_err(|_| records.wrong("not a record: it is not UTF-8"))?;
-        if serde_json::from_str::<&RawValue>(text).is_err() {
-            // Says what is wrong.
-            entry_of(&records)?;
-        }
-        looked_at(text, redactor);
-        for finding in redactor.take_findings() {
+        let Members(members) = serde_json::from_str(text).map_err(|error| records.not_json("not a record", &error))?;
+        for finding in looked_at(text, &members, redactor) {
             let before = text.as_bytes().get(..finding.at).unwrap_or_default();
             sink(records.begins_at() + memchr::memchr_iter(b'\n', before).count() as u64, &finding);
         }

@@ -1,5 +1,7 @@
 //! Tests of the fixture profile: the same conversation gives the same file, and a fixture is read like a recording.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use super::*;
@@ -255,6 +257,31 @@ fn what_is_written_anew_keeps_all_that_it_says() {
 }
 
 #[test]
+fn a_secret_is_replaced_wherever_it_stands_again() {
+    let segments = segments(
+        r#"
+!! will log in with correct horse
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"correct horse"}}}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"logged in with correct horse"}]}}
+"#,
+    );
+    let (store, _) = stored(&segments, None);
+    let (text, replaced) = redacted_fixture(&store);
+    assert!(!text.contains("correct horse"), "{text}");
+    assert_eq!(text.matches("«secret 1»").count(), 4, "{text}");
+    assert_eq!(
+        replaced.iter().map(|replaced| (replaced.marker.as_str(), replaced.count)).collect::<Vec<_>>(),
+        [("«secret 1»", 3)]
+    );
+    assert!(text.contains(r#""redacted":{"«secret 1»":3}"#), "{text}");
+    let lossless = exported_as(&store, &ExportOptions::default());
+    let (clean, done) = rewritten(&lossless, 0, Some(&mut Redactor::new(Vec::new(), Vec::new())));
+    assert!(!clean.contains("correct horse"), "{clean}");
+    assert_eq!(done.replaced.iter().find(|it| it.marker == "«secret 1»").map(|it| it.count), Some(3));
+    assert_eq!(rewritten(&clean, 0, Some(&mut Redactor::default())).0, clean);
+}
+
+#[test]
 fn secrets_are_found_with_their_lines_and_a_fixture_has_none() {
     let (store, _) = stored(&segments(SECRETS), None);
     let lossless = exported_as(&store, &ExportOptions { fold_columns: 40, ..ExportOptions::default() });
@@ -277,5 +304,22 @@ fn secrets_are_found_with_their_lines_and_a_fixture_has_none() {
         r#"result.content[0].text.token in "text":"{\"token\":\"abc\",\"user\":\"me\"}""#,
     ];
     assert_eq!(found(&lossless), expected);
+    let bytes = |text: &str| BASE64.encode([text.as_bytes(), b"\xff"].concat());
+    let (secret, plain) = (bytes("x DB_PASSWORD=hunter2"), bytes("nothing at all"));
+    let with_bytes = format!(
+        r#"{{"mcp-tap":"recording/1","profile":"fixture"}}
+{{"to":"client",
+ "base64":"{secret}"}}
+{{"stderr_base64":"{secret}"}}
+{{"stderr_base64":"{plain}"}}
+{{"to":"server","base64":"{plain}"}}
+"#
+    );
+    let expected =
+        [format!(r#"base64 in "base64":"{secret}"}}"#), format!(r#"stderr_base64 in {{"stderr_base64":"{secret}"}}"#)];
+    assert_eq!(found(&with_bytes), expected);
+    let (clean, done) = rewritten(&with_bytes, 0, Some(&mut Redactor::default()));
+    assert_eq!((found(&clean), done.replaced[0].count), (Vec::new(), 2), "{clean}");
+    assert_eq!(clean.matches(&plain).count(), 2);
     assert_eq!(found(&redacted_fixture(&store).0), [""; 0]);
 }

@@ -13,12 +13,13 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
+use tap_session::At;
 use tap_store::{SessionId, Store, StoreError, import};
 
 use super::{about, depth, figures, lists};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
-use crate::reference::{database, new_uuid, read_text};
+use crate::reference::{Part, database, new_uuid, read_text};
 use crate::subject::Findings;
 
 /// How often who waits looks whether that is still worth it.
@@ -32,6 +33,8 @@ pub(super) struct Sources {
     kind: Kind,
     /// The session to begin with.
     pub(super) first: Option<SessionId>,
+    /// The message of it to begin with.
+    pub(super) first_at: Option<At>,
 }
 
 enum Kind {
@@ -70,20 +73,25 @@ impl Sources {
                 Err(StoreError::Missing { .. }) => drop(Store::open_or_create(&path)?),
                 opened => drop(opened?),
             }
-            return Ok(Self { kind: Kind::Database(path), first: None });
+            return Ok(Self { kind: Kind::Database(path), first: None, first_at: None });
         };
         let found = reference.resolve(global)?;
         let first = Some(found.session.id);
+        let first_at = match found.part {
+            Part::All => None,
+            Part::One(at) => Some(at),
+            Part::Range { first, .. } => first.map(|seq| At { seq, member: 0 }),
+        };
         Ok(match found.file {
-            Some(file) => Self { kind: Kind::Text(file), first },
-            None => Self { kind: Kind::Database(found.store.path().into()), first },
+            Some(file) => Self { kind: Kind::Text(file), first, first_at },
+            None => Self { kind: Kind::Database(found.store.path().into()), first, first_at },
         })
     }
 
     /// The demonstration that is in the program.
     pub(super) fn demo() -> Self {
         // It is the only session of its store.
-        Self { kind: Kind::Demo, first: Some(SessionId(1)) }
+        Self { kind: Kind::Demo, first: Some(SessionId(1)), first_at: None }
     }
 
     /// Opens the recordings once more, for a thread.

@@ -56,7 +56,7 @@ pub(super) fn run(mut inspector: Inspector, sources: Sources, has_mouse: bool) -
 
 fn run_on(inspector: &mut Inspector, sources: Sources) -> Result<u8, Failure> {
     let (to, inputs) = channel();
-    let first = sources.first;
+    let (first, first_at) = (sources.first, sources.first_at);
     // Before any thread is started, so that none of them is ended by these.
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT].into_iter().collect();
     signals.thread_block().map_err(std::io::Error::from)?;
@@ -73,6 +73,9 @@ fn run_on(inspector: &mut Inspector, sources: Sources) -> Result<u8, Failure> {
         }
     };
     let mut screen = Screen { asked, to, inputs, reader, quit: false };
+    if let Some(at) = first_at {
+        inspector.open_at_message(at);
+    }
     let effects = inspector.start_at(first.map(|id| tap_inspector::SessionKey(id.0)));
     let done = screen.carry_out(effects, inspector, &mut terminal).and_then(|()| screen.run(inspector, &mut terminal));
     // What is typed from here on is for whoever has the terminal next.
