@@ -6,7 +6,7 @@ use tap_session::At;
 use crate::data::{SessionKey, Tone};
 use crate::effect::{Effect, Query, Ticket};
 use crate::model::{Detail, Form, Inspector};
-use crate::tree::{Mark, Marks, places_of};
+use crate::tree::{Mark, Marks, Places};
 
 /// In a longer message a finding is told of the whole: each member that it names is looked for in all of it, bytes.
 const PLACED_BYTES: usize = 128 * 1024;
@@ -109,8 +109,9 @@ impl Detail {
         let points: Vec<Pointed> = rules.iter().chain(schema).cloned().collect();
         let marks_of = |at: At, bytes: &[u8]| {
             let mut marks = Marks::new();
+            let mut places = Places::new(bytes);
             for point in points.iter().filter(|point| point.at == at) {
-                let place = places_of(bytes, &point.pointer).first().copied().unwrap_or_default();
+                let place = places.of(&point.pointer).first().copied().unwrap_or_default();
                 let mark = Mark { text: point.text.clone(), tone: point.tone, goes_to: point.goes_to };
                 marks.entry(place).or_default().push(mark);
             }
@@ -191,10 +192,12 @@ impl Inspector {
         let mut rules = Vec::new();
         for half in halves.into_iter().flatten() {
             let at = half.row.at();
-            for finding in open.findings.by_message.get(&at).into_iter().flatten() {
+            let mut places = Places::new(&half.bytes);
+            for finding in open.findings.of_message(at) {
+                let is_placed = half.bytes.len() <= PLACED_BYTES;
                 rules.push(Pointed {
                     at,
-                    pointer: pointer_in(&half.bytes, &finding.detail),
+                    pointer: if is_placed { pointer_in(&mut places, &finding.detail) } else { String::new() },
                     text: format!("! {} {}: {}", finding.rule, finding.title, finding.detail),
                     tone: if finding.severity == tap_session::Severity::Error { Tone::Bad } else { Tone::Warning },
                     goes_to: None,
@@ -214,17 +217,14 @@ impl Inspector {
 }
 
 /// The place that a finding is about: the first member that it names by its path and that is there, or the whole.
-fn pointer_in(bytes: &[u8], detail: &str) -> String {
-    if PLACED_BYTES < bytes.len() {
-        return String::new();
-    }
+fn pointer_in(places: &mut Places<'_>, detail: &str) -> String {
     let words = detail.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '`'));
     for word in words.filter(|word| !word.is_empty()) {
         for root in ["", "/params", "/result", "/error"] {
             let pointer = format!("{root}/{}", word.replace(['.', '['], "/").replace(']', ""));
             let n_steps = pointer.matches('/').count();
             // One place for the whole, and one for each step that is there.
-            if places_of(bytes, &pointer).len() == n_steps + 1 {
+            if places.of(&pointer).len() == n_steps + 1 {
                 return pointer;
             }
         }
@@ -246,7 +246,20 @@ mod tests {
             ("the id 1 was used before", "/id"),
             ("", ""),
         ] {
-            assert_eq!(pointer_in(message, detail), expected, "{detail}");
+            assert_eq!(pointer_in(&mut Places::new(message), detail), expected, "{detail}");
         }
+    }
+
+    #[test]
+    fn a_message_is_read_once_however_many_places_are_looked_for() {
+        let message = br#"{"id":1,"params":{"name":"x","list":[{"a":1},2]},"result":{},"id":"last"}"#;
+        let mut places = Places::new(message);
+        for n in 0..200 {
+            assert_eq!(pointer_in(&mut places, &format!("no list[0].b, params.list[{}] here {n}", n + 9)), "");
+            assert_eq!(pointer_in(&mut places, "list[0].a"), "/params/list/0/a");
+        }
+        // The whole, `params`, `list`, its first, `result`, and what is in a number, which is nothing.
+        assert!(places.n_read() <= 6, "{}", places.n_read());
+        assert_eq!(places.of("/id"), [message.len() - 7, 0], "of two members with a name the last one counts");
     }
 }

@@ -353,7 +353,7 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
             assert!(definition.cursor < definition.n_lines().max(1), "a line of the definition");
         }
         assert!(open.state.cursor < open.state.n_lines().max(1), "state");
-        assert!(open.findings.cursor < open.findings.all().count().max(1), "findings");
+        assert!(open.findings.cursor < open.findings.len().max(1), "findings");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }
 }

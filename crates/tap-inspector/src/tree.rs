@@ -16,7 +16,7 @@ use tap_session::At;
 
 use crate::data::Tone;
 pub(crate) use blob::{Blob, decoded};
-pub(crate) use path::{Path, Step, places_of, quoted};
+pub(crate) use path::{Path, Places, Step, quoted};
 
 /// What a line is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -116,7 +116,7 @@ impl Inspector {
             detail.fit(usize::from(columns.saturating_sub(list)), height);
         }
         open.state.fit(height);
-        let n_findings = open.findings.all().count();
+        let n_findings = open.findings.len();
         let height = height.saturating_sub(crate::view::ADVICE).max(1);
         let findings = &mut open.findings;
         findings.cursor = findings.cursor.min(n_findings.saturating_sub(1));

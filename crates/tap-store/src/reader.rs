@@ -221,6 +221,19 @@ impl Store {
     ///
     /// When the database cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
+        self.sessions_where("true", [])
+    }
+
+    /// One session, as [`sessions`](Self::sessions) has it. Costs the same however many there are.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn session(&self, session: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.sessions_where("session.id = ?", [session.0])?.pop())
+    }
+
+    fn sessions_where(&self, wanted: &str, numbers: impl rusqlite::Params) -> Result<Vec<Session>, StoreError> {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Session>> {
             let (label, is_there) = if self.has_bookmarks {
@@ -242,10 +255,10 @@ impl Store {
                  FROM session LEFT JOIN digest ON digest.session = session.id
                  LEFT JOIN segment AS newest ON newest.session = session.id AND newest.number =
                      (SELECT max(number) FROM segment WHERE segment.session = session.id)
-                 WHERE {is_there}
+                 WHERE {is_there} AND {wanted}
                  ORDER BY session.id DESC",
             ))?;
-            let found = select.query_map([], |row| session_from(row, &self.liveness))?;
+            let found = select.query_map(numbers, |row| session_from(row, &self.liveness))?;
             found.collect()
         };
         read().map_err(|source| self.sort(source))
@@ -439,7 +452,11 @@ impl Store {
     ///
     /// When the database cannot be read.
     pub fn row(&self, session: SessionId, at: At) -> Result<Option<Listed>, StoreError> {
-        let rows = self.list(session, ListKind::Frames, Part::From(at.seq), at.member.saturating_add(1))?;
+        let part = match at.member.checked_sub(1) {
+            Some(member) => Part::After(At { member, ..at }),
+            None => Part::From(at.seq),
+        };
+        let rows = self.list(session, ListKind::Frames, part, 1)?;
         Ok(rows.into_iter().find(|listed| listed.row.at == at))
     }
 

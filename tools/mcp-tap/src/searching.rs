@@ -53,6 +53,8 @@ pub(crate) struct Hit<'a> {
     pub(crate) session: &'a Session,
     /// Its row.
     pub(crate) listed: &'a Listed,
+    /// How far the search is.
+    pub(crate) progress: Progress,
     message: &'a Message<'a>,
     wanted: &'a Wanted,
 }
@@ -103,7 +105,7 @@ pub(crate) fn search<E: From<StoreError>>(
         }
         // What it holds is known only now.
         let n_known = session.digest.n_frames;
-        if let Some(now) = store.sessions()?.into_iter().find(|now| now.id == session.id) {
+        if let Some(now) = store.session(session.id)? {
             session = now;
         }
         progress.n_messages += session.digest.n_frames.saturating_sub(n_known);
@@ -149,11 +151,9 @@ impl One<'_> {
         };
         let mut edge = At { seq: u64::MAX, member: u64::MAX };
         loop {
-            // The members of a batch that come before the edge are in the page of its frame.
-            let seq = if edge.member == 0 { edge.seq.saturating_sub(1) } else { edge.seq };
-            let mut rows = store.list(id, ListKind::Frames, Part::UpTo(seq), PAGE)?;
+            // A batch may be longer than a page, so the edge is a row, and not a frame.
+            let rows = store.list(id, ListKind::Frames, Part::Before(edge), PAGE)?;
             let is_last = (rows.len() as u64) < PAGE;
-            rows.retain(|listed| listed.row.at < edge);
             let mut rest = rows.as_slice();
             while let Some(newest) = rest.last() {
                 // As many as may be read together.
@@ -186,7 +186,13 @@ impl One<'_> {
                     {
                         continue;
                     }
-                    let hit = Hit { session: self.session, listed, message: &message, wanted: self.wanted };
+                    let hit = Hit {
+                        session: self.session,
+                        listed,
+                        progress: *progress,
+                        message: &message,
+                        wanted: self.wanted,
+                    };
                     if told(Told::Hit(hit))?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
@@ -314,7 +320,40 @@ pub(crate) fn around(bytes: &[u8], place: Range<usize>, n_before: usize, n_behin
 
 #[cfg(test)]
 mod tests {
+    use tap_frame::{Segment, Stream};
+    use tap_store::SessionStart;
+
     use super::*;
+
+    #[test]
+    fn batches_longer_than_a_page_are_searched_and_what_is_before_them() {
+        let member = |n: u64| {
+            let name = if n % 500 == 3 { "needle" } else { "other" };
+            format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"{name}"}}"#)
+        };
+        let batch = format!("[{}]\n", (0..2_600).map(member).collect::<Vec<_>>().join(","));
+        let single = r#"{"jsonrpc":"2.0","id":"a","method":"needle"}"#.to_owned() + "\n";
+        let mut segment = Segment::default();
+        for (at_ns, line) in (1..).zip([&single, &batch, &batch, &single]) {
+            segment.push_chunk(Stream::ToServer, at_ns, at_ns, line.as_bytes());
+        }
+        let store = Store::in_memory().unwrap();
+        store.put_in(&SessionStart::default(), std::iter::once(Ok(segment)), || None).unwrap();
+        let context = tap_filter::Context { now_unix_ns: 0, utc_offset_seconds: 0 };
+        let filter = Filter::parse("method:needle", &context, &|_| None).unwrap();
+        let (mut found, mut last) = (Vec::new(), Progress::default());
+        search(&store, &filter, 1, |told| {
+            match told {
+                Told::Hit(hit) => found.push((hit.listed.row.at.seq, hit.listed.row.at.member)),
+                Told::Progress(progress) => last = progress,
+            }
+            Ok::<_, StoreError>(ControlFlow::Continue(()))
+        })
+        .unwrap();
+        let of_batch = |seq| [2504, 2004, 1504, 1004, 504, 4].map(|member| (seq, member));
+        assert_eq!(found, [&[(4, 0)][..], &of_batch(3), &of_batch(2), &[(1, 0)]].concat());
+        assert_eq!((last.n_messages_done, last.n_messages), (4, 4), "each once");
+    }
 
     #[test]
     fn a_place_is_told_by_its_path() {

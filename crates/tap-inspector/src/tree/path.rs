@@ -1,5 +1,7 @@
 //! Where a value stands in a message: paths, and the places of what findings and schemas name.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use tap_jsonrpc::Node;
@@ -88,28 +90,57 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// The places of a value that a JSON Pointer names, and of all around it, the innermost first, bytes. What is not there is
-/// passed over: what lacks is told of what it lacks in.
-pub(crate) fn places_of(bytes: &[u8], pointer: &str) -> Vec<usize> {
-    let base = bytes.as_ptr() as usize;
-    let place = |node: Node<'_>| (node.bytes().as_ptr() as usize).saturating_sub(base);
-    let mut node = Node::new(bytes);
-    let mut places = vec![place(node)];
-    for token in pointer.split('/').skip(1) {
-        let key = token.replace("~1", "/").replace("~0", "~");
-        let next = match node.is_object() {
-            // Of a key that is there twice the last one counts, as nearly all readers have it.
-            true => node.members().filter(|(this, _)| this.is(&key)).last().map(|(_, value)| value),
-            false => key.parse().ok().and_then(|index| node.elements().nth(index)),
-        };
-        match next {
-            Some(next) => node = next,
-            None => break,
-        }
-        places.push(place(node));
+/// Where values stand in a message. What is inside a value is read when it is first asked for, and once.
+pub(crate) struct Places<'a> {
+    bytes: &'a [u8],
+    /// What is inside values, by where they begin.
+    inside: HashMap<usize, Inside<'a>>,
+}
+
+/// What is directly inside a value.
+enum Inside<'a> {
+    Members(HashMap<Cow<'a, str>, Node<'a>>),
+    Elements(Vec<Node<'a>>),
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, inside: HashMap::new() }
     }
-    places.reverse();
-    places
+
+    /// The places of a value that a JSON Pointer names, and of all around it, the innermost first, bytes. What is not there
+    /// is passed over: what lacks is told of what it lacks in.
+    pub(crate) fn of(&mut self, pointer: &str) -> Vec<usize> {
+        let base = self.bytes.as_ptr() as usize;
+        let place = |node: Node<'_>| (node.bytes().as_ptr() as usize).saturating_sub(base);
+        let mut node = Node::new(self.bytes);
+        let mut places = vec![place(node)];
+        for token in pointer.split('/').skip(1) {
+            let key = token.replace("~1", "/").replace("~0", "~");
+            let inside = self.inside.entry(place(node)).or_insert_with(|| match node.is_object() {
+                // Of a key that is there twice the last one counts, as nearly all readers have it.
+                true => Inside::Members(node.members().map(|(key, value)| (key.text(), value)).collect()),
+                false => Inside::Elements(node.elements().collect()),
+            });
+            let next = match inside {
+                Inside::Members(members) => members.get(key.as_str()),
+                Inside::Elements(elements) => key.parse::<usize>().ok().and_then(|index| elements.get(index)),
+            };
+            match next {
+                Some(next) => node = *next,
+                None => break,
+            }
+            places.push(place(node));
+        }
+        places.reverse();
+        places
+    }
+
+    /// How many values were read.
+    #[cfg(test)]
+    pub(crate) fn n_read(&self) -> usize {
+        self.inside.len()
+    }
 }
 
 /// What the text of a string says, from its begin up to some place in it: its bytes, decoded one by one.

@@ -89,7 +89,7 @@ fn what_is_said_of_a_place_stands_under_it() {
     let mut tree = Tree::new(text.as_bytes().into(), true);
     let mut marks = Marks::new();
     for (pointer, said) in [("/a/b/1", "no number"), ("/a", "z is missing"), ("/c/d/e", "in a text"), ("", "whole")] {
-        let place = places_of(text.as_bytes(), pointer)[0];
+        let place = Places::new(text.as_bytes()).of(pointer)[0];
         marks.entry(place).or_default().push(mark(said));
     }
     let line = tree.lines().iter().position(|line| line.key.as_deref() == Some("c")).unwrap();

@@ -32,7 +32,7 @@ impl Inspector {
             }
             Action::NextPane if view == View::Timeline => open.pane = Pane::List,
             Action::Open if view == View::Findings => {
-                let at = open.findings.all().nth(open.findings.cursor).map(|finding| finding.at);
+                let at = open.findings.get(open.findings.cursor).map(|finding| finding.at);
                 if let Some(at) = at {
                     self.jump(at, effects);
                 }

@@ -38,7 +38,7 @@ impl Inspector {
             (View::Tools, ..) => open.tools.move_by(rows),
             (View::State, ..) => open.state.move_by(rows),
             (View::Findings, ..) => {
-                let last = open.findings.all().count().saturating_sub(1);
+                let last = open.findings.len().saturating_sub(1);
                 let findings = &mut open.findings;
                 findings.cursor = findings.cursor.saturating_add_signed(rows).min(last);
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tap_session::{At, Severity};
+use tap_session::At;
 
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
@@ -231,21 +231,12 @@ impl Inspector {
                 }
             }
             Answer::Findings(found, seq, complete) if open.findings.ticket == Some(ticket) => {
-                open.findings.n += found.len() as u64;
                 open.findings.seq = seq;
                 open.findings.complete = complete;
                 let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
                 let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
                 let marks = found.iter().any(|finding| is_shown(finding.at));
-                for finding in found {
-                    let counted = match finding.severity {
-                        Severity::Error => &mut open.findings.n_by_severity[0],
-                        Severity::Warning => &mut open.findings.n_by_severity[1],
-                        Severity::Note => &mut open.findings.n_by_severity[2],
-                    };
-                    *counted += 1;
-                    open.findings.by_message.entry(finding.at).or_default().push(finding);
-                }
+                open.findings.put(found);
                 if complete {
                     self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
                 }

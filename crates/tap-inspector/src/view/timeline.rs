@@ -37,8 +37,8 @@ impl Inspector {
         if session.n_errors > 0 {
             spans.push(span(&format!("  ✗ {}", session.n_errors), self.theme.bad));
         }
-        if open.findings.n > 0 {
-            spans.push(span(&format!("  ! {}", open.findings.n), self.theme.warning));
+        if open.findings.len() > 0 {
+            spans.push(span(&format!("  ! {}", open.findings.len()), self.theme.warning));
         }
         let overview = &open.overseen.overview;
         if let (Some(p50_ns), Some(p95_ns)) = (overview.p50_ns, overview.p95_ns) {
@@ -268,14 +268,14 @@ impl Inspector {
     pub(super) fn draw_findings(&self, frame: &mut Frame<'_>, area: Rect, open: &Open) {
         let width = usize::from(area.width);
         let findings = &open.findings;
-        let head = match (findings.n, findings.complete) {
+        let head = match (findings.len() as u64, findings.complete) {
             (0, true) => " no rule was broken".into(),
             (n, true) => format!(" {}", tap_text::counted(n, "finding")),
             (n, false) => format!(" {} up to message {} …", tap_text::counted(n, "finding"), findings.seq),
         };
         let mut lines = vec![fitted(Line::from(span(&head, self.theme.bold)), width, Style::new()), self.rule(width)];
         let height = usize::from(area.height).saturating_sub(lines.len() + ADVICE);
-        for (index, finding) in findings.all().enumerate().skip(findings.top).take(height) {
+        for (index, finding) in findings.some(findings.top, height) {
             let style = if index == findings.cursor { self.theme.cursor } else { Style::new() };
             let severity = match finding.severity {
                 Severity::Error => self.theme.bad,
@@ -293,7 +293,7 @@ impl Inspector {
             ];
             lines.push(fitted(Line::from(spans), width, style));
         }
-        if let Some(finding) = findings.all().nth(findings.cursor) {
+        if let Some(finding) = findings.get(findings.cursor) {
             while lines.len() < usize::from(area.height).saturating_sub(ADVICE) {
                 lines.push(Line::default());
             }

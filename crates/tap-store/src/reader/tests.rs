@@ -22,6 +22,13 @@ proptest! {
         }
         prop_assert_eq!(store.frame(id, n_frames + 1).unwrap(), None);
         prop_assert_eq!(store.sessions().unwrap()[0].digest.n_frames, n_frames);
+        prop_assert_eq!(store.session(id).unwrap(), store.sessions().unwrap().pop());
+        prop_assert_eq!(store.session(SessionId(id.0 + 1)).unwrap(), None);
+        for listed in store.list(id, ListKind::Frames, Part::From(0), u64::MAX).unwrap() {
+            let row = store.row(id, listed.row.at).unwrap();
+            let behind = At { member: listed.row.at.member + 100_000, ..listed.row.at };
+            prop_assert_eq!((row, store.row(id, behind).unwrap()), (Some(listed), None));
+        }
     }
 
     #[test]

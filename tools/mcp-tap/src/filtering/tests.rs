@@ -185,6 +185,23 @@ fn every_question_about_real_recordings() {
     }
 }
 
+/// SQLite takes no expression as long as these.
+#[test]
+fn filters_with_very_many_terms() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo.jsonl");
+    let (store, imported) = read_text(&path).unwrap();
+    store.catch_up(imported.session, |_| {}).unwrap();
+    let session = store.sessions().unwrap().remove(0);
+    let odd = (0..1_100).map(|n| (2 * n + 1).to_string()).collect::<Vec<_>>();
+    let (numbers, chain) = (format!("n:{}", odd.join(",")), format!("n:{}", odd.join(" or n:")));
+    let texts = format!("(method:x{} or tool:forecast)", odd.join(" or method:x"));
+    for long in [&numbers, &chain, &texts] {
+        check(&store, &session, long);
+        check(&store, &session, &format!("-({long})"));
+        check(&store, &session, &format!("({long}) is:error"));
+    }
+}
+
 /// Lines with which much can go wrong: ids that are the same and not, answers to nothing, batches, what is no message.
 fn line() -> impl Strategy<Value = (Stream, String)> {
     let id = prop_oneof![Just("1"), Just("2"), Just("1.0"), Just("\"1\""), Just("3")];

@@ -128,7 +128,7 @@ impl Found {
 
     /// Looks again at what its frames came to.
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
-        let known = self.store.sessions()?.into_iter().find(|session| session.id == self.session.id);
+        let known = self.store.session(self.session.id)?;
         self.session = known.unwrap_or_else(|| self.session.clone());
         Ok(())
     }

@@ -199,7 +199,7 @@ impl<'a> Lists<'a> {
         let id = SessionId(key.0);
         let complete = self.store().catch_up_for(id, CATCH_UP)?;
         if self.session.as_ref().is_none_or(|session| session.id != id || session.live || !complete) {
-            self.session = self.store().sessions()?.into_iter().find(|session| session.id == id);
+            self.session = self.store().session(id)?;
         }
         Ok(self.session.clone())
     }

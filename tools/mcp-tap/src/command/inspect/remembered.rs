@@ -1,7 +1,7 @@
 //! What the inspector remembers from one run to the next, in a file of its own. Never fatal: what cannot be read is as if it
 //! were not there, and what of it makes no sense is left out.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use crate::new_file::{NewFile, Readers};
 
 /// How much of the file is read, bytes.
-const FILE_BYTES: usize = 1024 * 1024;
+const FILE_BYTES: u64 = 1024 * 1024;
 
 /// Reads it.
 pub(super) fn read(path: &Path) -> Remembered {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let document = Some(text).filter(|text| text.len() <= FILE_BYTES).and_then(|text| text.parse::<DocumentMut>().ok());
+    let text = std::fs::File::open(path).ok().and_then(whole);
+    let document = text.and_then(|text| text.parse::<DocumentMut>().ok());
     let document = document.unwrap_or_default();
     let text = |name: &str| document.get(name).and_then(|item| item.as_str());
     let flag = |name: &str| document.get(name).and_then(|item| item.as_bool());
@@ -31,6 +31,13 @@ pub(super) fn read(path: &Path) -> Remembered {
         history: history.into_iter().flatten().filter_map(|filter| filter.as_str()).map(str::to_owned).collect(),
         view: text("view").and_then(View::named).unwrap_or(View::Timeline),
     }
+}
+
+/// All of a text that is not too long.
+fn whole(file: impl Read) -> Option<String> {
+    let mut text = String::new();
+    file.take(FILE_BYTES + 1).read_to_string(&mut text).ok()?;
+    Some(text).filter(|text| text.len() as u64 <= FILE_BYTES)
 }
 
 /// Writes it, in one step. Of filters that another inspector wrote meanwhile none is lost.
@@ -94,6 +101,14 @@ mod tests {
         let many: Vec<String> = (0..HISTORY).map(|n| n.to_string()).collect();
         write(&path, &Remembered { history: many.clone(), ..remembered(&[]) }).unwrap();
         assert_eq!(read(&path).history, many);
+    }
+
+    #[test]
+    fn of_a_file_that_is_too_long_no_more_is_read_than_tells_that() {
+        let mut file = std::io::repeat(b'#').take(10 * FILE_BYTES);
+        assert_eq!(whole(&mut file), None);
+        assert_eq!(file.limit(), 9 * FILE_BYTES - 1, "what is left");
+        assert_eq!(whole(std::io::repeat(b'#').take(FILE_BYTES)).map(|text| text.len() as u64), Some(FILE_BYTES));
     }
 
     #[test]

@@ -31,17 +31,16 @@ pub(super) fn all(global: &Global, log: &Log, filter: &Filter) -> Result<u8, Fai
     let (mut n_hits, mut n_sessions, mut newest) = (0, 0, None);
     let mut last = Progress::default();
     search(&store, filter, 1, |told| {
+        let flow = |n_hits| if n_hits < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         let hit = match told {
             Told::Progress(progress) => {
                 last = progress;
                 out.flush()?;
-                return Ok::<_, Failure>(ControlFlow::Continue(()));
+                return Ok::<_, Failure>(flow(n_hits));
             }
             Told::Hit(hit) => hit,
         };
-        if n_hits >= limit {
-            return Ok(ControlFlow::Break(()));
-        }
+        last = hit.progress;
         n_hits += 1;
         if newest.replace(hit.session.id) != Some(hit.session.id) {
             n_sessions += 1;
@@ -59,7 +58,8 @@ pub(super) fn all(global: &Global, log: &Log, filter: &Filter) -> Result<u8, Fai
             let (style, words) = outcome(hit.listed, exchange.as_ref(), hit.session.live);
             line(&mut out, &hit, reference, style, &words)?;
         }
-        Ok(ControlFlow::Continue(()))
+        // Not until the next hit comes, which may be far away or nowhere.
+        Ok(flow(n_hits))
     })?;
     out.flush()?;
     if !global.quiet {

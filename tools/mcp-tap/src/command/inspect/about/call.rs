@@ -7,7 +7,7 @@ use tap_store::{ListKind, Listed, Part, Session, StoreError};
 
 use super::super::message::{beginning, said};
 use super::{Around, Called, bytes_of, line};
-use crate::text::duration;
+use crate::text::{duration, size};
 
 /// How many rows from its request on are looked at.
 const ROWS: u64 = 5_000;
@@ -21,8 +21,28 @@ const ROUNDS: usize = 16;
 /// How much of a message is looked at, bytes.
 const START_BYTES: u64 = 16 * 1024;
 
+/// How many bytes are read to find all rounds of a call.
+const ROUNDS_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Lines that are told at most.
 const LINES: usize = 1_000;
+
+/// What may still be read to find rounds.
+struct Reading<'a> {
+    /// Whether nobody wants to know any more.
+    is_over: &'a dyn Fn() -> bool,
+    left_bytes: u64,
+    /// Something was not looked at.
+    is_cut: bool,
+}
+
+/// What a look for a round came to.
+enum Round {
+    Found(Listed),
+    NotFound,
+    /// Nobody wants to know any more.
+    Withdrawn,
+}
 
 /// What a row is to a call.
 enum Belongs {
@@ -31,12 +51,16 @@ enum Belongs {
 }
 
 impl Around<'_> {
-    pub(super) fn call(&mut self, called: &Called, ticket: Ticket) -> Result<Option<About>, StoreError> {
+    pub(super) fn call(&self, called: &Called, ticket: Ticket) -> Result<Option<About>, StoreError> {
+        self.call_until(called, &|| self.is_withdrawn(ticket))
+    }
+
+    fn call_until(&self, called: &Called, is_over: &dyn Fn() -> bool) -> Result<Option<About>, StoreError> {
         let at = called.asked.row.at;
         let mut about = About { at, part: AboutPart::Call, lines: Vec::new(), points: Vec::new(), badge: None };
         let request = match &called.request {
             Some(request) => Some(request.clone()),
-            None => self.request_of_progress(called)?,
+            None => self.request_of_progress(called, is_over)?,
         };
         let Some(mut request) = request else {
             about.lines.push(line("", "it belongs to no call", Tone::Dim));
@@ -44,39 +68,52 @@ impl Around<'_> {
         };
         // From the first of its rounds.
         let mut n_rounds = 1;
-        while n_rounds < ROUNDS
-            && let Some(before) = self.round_before(&called.session, &request)?
-        {
-            request = before;
+        let mut reading = Reading { is_over, left_bytes: ROUNDS_BYTES, is_cut: false };
+        while n_rounds < ROUNDS {
+            match self.round_before(&called.session, &request, &mut reading)? {
+                Round::Found(before) => request = before,
+                Round::NotFound => break,
+                Round::Withdrawn => return Ok(None),
+            }
             n_rounds += 1;
         }
         let began_at_ns = request.row.at_ns;
         let mut n_messages = 0;
         for round in 1..=ROUNDS {
-            if self.is_withdrawn(ticket) {
+            if is_over() {
                 return Ok(None);
             }
             if n_rounds > 1 || round > 1 {
                 about.lines.push(line(&format!("round {round}"), "", Tone::Dim));
             }
-            n_messages += self.round(called, &request, began_at_ns, &mut about.lines)?;
-            match self.round_after(&called.session, &request)? {
-                Some(next) => request = next,
-                None => break,
+            match self.round(called, &request, began_at_ns, is_over, &mut about.lines)? {
+                Some(n_own) => n_messages += n_own,
+                None => return Ok(None),
             }
+            match self.round_after(&called.session, &request, &mut reading)? {
+                Round::Found(next) => request = next,
+                Round::NotFound => break,
+                Round::Withdrawn => return Ok(None),
+            }
+        }
+        if reading.is_cut {
+            let text = format!("only {} were looked through for more rounds", size(ROUNDS_BYTES));
+            about.lines.push(line("", text, Tone::Dim));
         }
         about.badge = Some(n_messages.to_string());
         Ok(Some(about))
     }
 
-    /// Tells one request, what passed until it was answered, and its answer. Gives back how many messages are its own.
+    /// Tells one request, what passed until it was answered, and its answer. Gives back how many messages are its own; `None` when nobody wants to
+    /// know any more.
     fn round(
         &self,
         called: &Called,
         request: &Listed,
         began_at_ns: u64,
+        is_over: &dyn Fn() -> bool,
         lines: &mut Vec<AboutLine>,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<Option<usize>, StoreError> {
         let (store, id) = (self.store(), called.session.id);
         let request_bytes = bytes_of(store, id, request.row.at, START_BYTES)?;
         let token = Node::new(&request_bytes).at(&["params", "_meta", "progressToken"]);
@@ -91,20 +128,25 @@ impl Around<'_> {
             if listed.row.at < request.row.at {
                 continue;
             }
+            if is_over() {
+                return Ok(None);
+            }
             let row = &listed.row;
             let start = || bytes_of(store, id, row.at, START_BYTES);
+            // Over HTTP each session of MCP has ids and tokens of its own, and so has each side.
             let same_conversation = listed.conversation == request.conversation;
+            let same_side = row.stream == request.row.stream;
             let part = match (row.kind, row.method.as_deref()) {
                 (RowKind::Request, _) if row.at == request.row.at => Belongs::Own("request"),
                 (RowKind::Result | RowKind::Error, _) if row.at == end => Belongs::Own("answer"),
-                (RowKind::Notification, Some("notifications/progress")) => {
+                (RowKind::Notification, Some("notifications/progress")) if same_conversation && !same_side => {
                     let bytes = start()?;
                     match (Node::new(&bytes).at(&["params", "progressToken"]), token) {
                         (Some(this), Some(token)) if this.bytes() == token.bytes() => Belongs::Own("progress"),
                         _ => continue,
                     }
                 }
-                (RowKind::Notification, Some("notifications/cancelled")) => {
+                (RowKind::Notification, Some("notifications/cancelled")) if same_conversation && same_side => {
                     let bytes = start()?;
                     let id = Node::new(&bytes).at(&["params", "requestId"]);
                     match (id, &request.row.raw_id) {
@@ -115,10 +157,8 @@ impl Around<'_> {
                 (RowKind::Notification, Some("notifications/message")) if same_conversation => {
                     Belongs::Meanwhile("log")
                 }
-                (RowKind::Request, _) if same_conversation && row.stream != request.row.stream => {
-                    Belongs::Meanwhile("the server asks")
-                }
-                (RowKind::Result | RowKind::Error, _) if same_conversation && row.stream == request.row.stream => {
+                (RowKind::Request, _) if same_conversation && !same_side => Belongs::Meanwhile("the server asks"),
+                (RowKind::Result | RowKind::Error, _) if same_conversation && same_side => {
                     Belongs::Meanwhile("the client answers")
                 }
                 (RowKind::Stderr, _) => Belongs::Meanwhile("stderr"),
@@ -148,7 +188,7 @@ impl Around<'_> {
         if request.row.pair.is_none() {
             lines.push(line("answer", "none", Tone::Warning));
         }
-        Ok(n_own)
+        Ok(Some(n_own))
     }
 
     /// What a message says, in a few words.
@@ -170,7 +210,7 @@ impl Around<'_> {
     }
 
     /// The request that a notification of progress is about, if it is one.
-    fn request_of_progress(&self, called: &Called) -> Result<Option<Listed>, StoreError> {
+    fn request_of_progress(&self, called: &Called, is_over: &dyn Fn() -> bool) -> Result<Option<Listed>, StoreError> {
         let row = &called.asked.row;
         if row.method.as_deref() != Some("notifications/progress") {
             return Ok(None);
@@ -180,9 +220,12 @@ impl Around<'_> {
         let Some(token) = Node::new(&bytes).at(&["params", "progressToken"]) else {
             return Ok(None);
         };
-        let rows = store.list(id, ListKind::Calls, Part::UpTo(row.at.seq), ROUND_ROWS)?;
+        let rows = store.list_of(id, called.asked.conversation, ListKind::Calls, Part::Before(row.at), ROUND_ROWS)?;
         for listed in rows.into_iter().rev().filter(|it| it.row.kind == RowKind::Request && it.row.stream != row.stream)
         {
+            if is_over() {
+                return Ok(None);
+            }
             let bytes = bytes_of(store, id, listed.row.at, START_BYTES)?;
             let its = Node::new(&bytes).at(&["params", "_meta", "progressToken"]);
             if its.is_some_and(|its| its.bytes() == token.bytes()) {
@@ -195,64 +238,91 @@ impl Around<'_> {
     /// The request that goes on with another one that was answered with `input_required`.
     ///
     /// Source: 2026-07-28, multi-round-trip requests: it has the `requestState` of that answer, and `inputResponses`.
-    fn round_after(&self, session: &Session, request: &Listed) -> Result<Option<Listed>, StoreError> {
+    fn round_after(&self, session: &Session, request: &Listed, reading: &mut Reading<'_>) -> Result<Round, StoreError> {
         let Some(answer) = request.row.pair.filter(|answer| *answer != request.row.at) else {
-            return Ok(None);
+            return Ok(Round::NotFound);
         };
         let (store, id) = (self.store(), session.id);
         let bytes = bytes_of(store, id, answer, super::LOOKED_BYTES)?;
         let Some(result) = Node::new(&bytes).get("result") else {
-            return Ok(None);
+            return Ok(Round::NotFound);
         };
         if !result.get("resultType").is_some_and(|kind| kind.is_text("input_required")) {
-            return Ok(None);
+            return Ok(Round::NotFound);
         }
         let state = result.get("requestState");
-        let rows = store.list(id, ListKind::Calls, Part::After(answer), ROUND_ROWS)?;
-        for listed in rows {
-            if !is_round_of(&listed, request) {
-                continue;
+        let state_bytes = state.map_or(0, |state| state.bytes().len() as u64);
+        let rows = store.list_of(id, request.conversation, ListKind::Calls, Part::After(answer), ROUND_ROWS)?;
+        for listed in rows.into_iter().filter(|listed| is_round_of(listed, request) && state_bytes <= listed.length) {
+            if (reading.is_over)() {
+                return Ok(Round::Withdrawn);
+            }
+            if !reading.may_read(listed.length) {
+                break;
             }
             let bytes = bytes_of(store, id, listed.row.at, super::LOOKED_BYTES)?;
             let params = Node::new(&bytes).get("params");
             let goes_on = params.is_some_and(|params| params.get("inputResponses").is_some());
             let its_state = params.and_then(|params| params.get("requestState"));
             if (goes_on || its_state.is_some()) && its_state.map(Node::bytes) == state.map(Node::bytes) {
-                return Ok(Some(listed));
+                return Ok(Round::Found(listed));
             }
         }
-        Ok(None)
+        Ok(Round::NotFound)
     }
 
     /// The request that this one goes on with, if it goes on with one.
-    fn round_before(&self, session: &Session, request: &Listed) -> Result<Option<Listed>, StoreError> {
+    fn round_before(
+        &self,
+        session: &Session,
+        request: &Listed,
+        reading: &mut Reading<'_>,
+    ) -> Result<Round, StoreError> {
         let (store, id) = (self.store(), session.id);
         let bytes = bytes_of(store, id, request.row.at, super::LOOKED_BYTES)?;
         let Some(params) = Node::new(&bytes).get("params") else {
-            return Ok(None);
+            return Ok(Round::NotFound);
         };
         let state = params.get("requestState");
         if params.get("inputResponses").is_none() && state.is_none() {
-            return Ok(None);
+            return Ok(Round::NotFound);
         }
-        let Some(before) = request.row.at.seq.checked_sub(1) else {
-            return Ok(None);
-        };
-        let rows = store.list(id, ListKind::Calls, Part::UpTo(before), ROUND_ROWS)?;
+        let state_bytes = state.map_or(0, |state| state.bytes().len() as u64);
+        let part = Part::Before(request.row.at);
+        let rows = store.list_of(id, request.conversation, ListKind::Calls, part, ROUND_ROWS)?;
         for listed in rows.into_iter().rev().filter(|listed| is_round_of(listed, request)) {
-            let Some(answer) = listed.row.pair else {
+            if (reading.is_over)() {
+                return Ok(Round::Withdrawn);
+            }
+            let (Some(answer), Some(length)) = (listed.row.pair, listed.answer_length) else {
                 continue;
             };
+            if length < state_bytes {
+                continue;
+            }
+            if !reading.may_read(length) {
+                break;
+            }
             let bytes = bytes_of(store, id, answer, super::LOOKED_BYTES)?;
             let result = Node::new(&bytes).get("result");
             let asks =
                 result.and_then(|result| result.get("resultType")).is_some_and(|kind| kind.is_text("input_required"));
             let its_state = result.and_then(|result| result.get("requestState"));
             if asks && its_state.map(Node::bytes) == state.map(Node::bytes) {
-                return Ok(Some(listed));
+                return Ok(Round::Found(listed));
             }
         }
-        Ok(None)
+        Ok(Round::NotFound)
+    }
+}
+
+impl Reading<'_> {
+    /// Whether another message of this length may be read.
+    fn may_read(&mut self, length_bytes: u64) -> bool {
+        let left_bytes = self.left_bytes.checked_sub(length_bytes.min(super::LOOKED_BYTES));
+        self.is_cut |= left_bytes.is_none();
+        self.left_bytes = left_bytes.unwrap_or(self.left_bytes);
+        left_bytes.is_some()
     }
 }
 
@@ -260,6 +330,10 @@ impl Around<'_> {
 fn is_round_of(listed: &Listed, request: &Listed) -> bool {
     let (this, that) = (&listed.row, &request.row);
     this.kind == RowKind::Request
+        && listed.conversation == request.conversation
         && (&this.method, &this.target, this.stream) == (&that.method, &that.target, that.stream)
         && this.at != that.at
 }
+
+#[cfg(test)]
+mod tests;

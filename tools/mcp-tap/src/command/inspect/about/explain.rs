@@ -123,8 +123,8 @@ impl Around<'_> {
     ) -> Result<Option<Before>, StoreError> {
         let (store, id) = (self.store(), called.session.id);
         let mut before = Before::default();
-        let mut edge = request.row.at.seq.checked_sub(1);
-        while let Some(seq) = edge {
+        let mut edge = Some(request.row.at);
+        while let Some(at) = edge {
             if self.is_withdrawn(ticket) {
                 return Ok(None);
             }
@@ -132,9 +132,9 @@ impl Around<'_> {
                 before.is_cut = true;
                 break;
             }
-            let rows = store.list_of(id, request.conversation, ListKind::Calls, Part::UpTo(seq), PAGE)?;
+            let rows = store.list_of(id, request.conversation, ListKind::Calls, Part::Before(at), PAGE)?;
             before.n_looked += rows.len() as u64;
-            edge = rows.first().filter(|_| rows.len() as u64 == PAGE).and_then(|row| row.row.at.seq.checked_sub(1));
+            edge = rows.first().filter(|_| rows.len() as u64 == PAGE).map(|row| row.row.at);
             for listed in rows.into_iter().rev().filter(|it| it.row.kind == RowKind::Request) {
                 let failed = matches!(listed.row.status, Some(Status::Error | Status::ToolError));
                 if let (true, Some(error), Some(answer)) = (failed, error, listed.row.pair)
@@ -257,7 +257,7 @@ impl Around<'_> {
     /// Whether the server said that its tools changed, between two messages that are not far from each other.
     fn change_between(&self, called: &Called, from: At, to: At) -> Result<Option<At>, StoreError> {
         let (store, id) = (self.store(), called.session.id);
-        let rows = store.list(id, ListKind::Frames, Part::UpTo(to.seq), NEAR)?;
+        let rows = store.list(id, ListKind::Frames, Part::Before(to), NEAR)?;
         let is_change = |row: &&Listed| row.row.method.as_deref() == Some("notifications/tools/list_changed");
         let found = rows.iter().rev().take_while(|row| from < row.row.at).find(is_change);
         Ok(found.map(|row| row.row.at))
@@ -268,7 +268,7 @@ impl Around<'_> {
         let (store, id) = (self.store(), called.session.id);
         let begin_ns = request.row.at_ns;
         let end_ns = called.answer.as_ref().map_or(begin_ns, |answer| answer.row.at_ns);
-        let mut rows = store.list(id, ListKind::Frames, Part::UpTo(request.row.at.seq), NEAR)?;
+        let mut rows = store.list(id, ListKind::Frames, Part::Before(request.row.at), NEAR)?;
         let last = rows.last().map_or(request.row.at, |row| row.row.at);
         rows.extend(store.list(id, ListKind::Frames, Part::After(last), NEAR)?);
         let is_near = |row: &&Listed| {
