@@ -3,6 +3,7 @@
 
 mod figures;
 mod keys;
+mod questions;
 mod sequence;
 
 use proptest::prelude::*;
@@ -403,6 +404,7 @@ proptest! {
             };
             world.take(effects);
             holds(&inspector, &mut terminal);
+            questions::hold(&inspector, &world);
             prop_assert!(world.open.len() < 20, "questions pile up: {:?}", world.open);
         }
     }

@@ -39,8 +39,8 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
-pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use chosen::Chosen;
+pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};
 pub use rewrite::{Rewritten, find_secrets, rewrite};
 

@@ -220,7 +220,15 @@ impl HttpSide {
     pub(crate) fn none() -> Self {
         let nothing = Vec::new;
         let path = "/mcp".into();
-        Self { http: None, path, idle: 60, sessions: 100, body_limit: 256, allow_origin: nothing(), allow_host: nothing() }
+        Self {
+            http: None,
+            path,
+            idle: 60,
+            sessions: 100,
+            body_limit: 256,
+            allow_origin: nothing(),
+            allow_host: nothing(),
+        }
     }
 }
 
