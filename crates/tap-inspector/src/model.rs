@@ -206,6 +206,58 @@ pub(crate) struct Point {
 }
 
 impl Open {
+    /// All questions about it that are open and of no use once another session is looked at. Every field is named, so that
+    /// whoever adds one decides.
+    pub(crate) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        let Self {
+            rows,
+            detail,
+            detail_asked,
+            state,
+            moment,
+            findings,
+            overseen,
+            sequence,
+            stats,
+            tools,
+            seeking,
+            unfolding,
+            again,
+            watch,
+            // Perhaps it has a mark changed, which is not withdrawn; to read marks takes no time.
+            marking: _,
+            // Nothing is asked by these.
+            session: _,
+            calls: _,
+            filter: _,
+            last_seq: _,
+            live: _,
+            pane: _,
+            zoomed: _,
+            postponed: _,
+            opens_strings: _,
+            point: _,
+            jumps: _,
+            jumps_back: _,
+            marks: _,
+        } = self;
+        let questions = [
+            Some(*watch),
+            *again,
+            *moment,
+            findings.ticket,
+            overseen.ticket,
+            unfolding.and_then(|asked| asked.ticket),
+            detail_asked.and_then(|asked| asked.ticket),
+            rows.pending_ticket(),
+            state.ticket(),
+            seeking.as_ref().map(|seeking| seeking.ticket),
+            stats.pending(),
+            tools.pending(),
+        ];
+        questions.into_iter().flatten().chain(sequence.tickets()).chain(detail.iter().flat_map(Detail::tickets))
+    }
+
     /// The mark of a row: of a call, that of its answer too.
     pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
         let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
@@ -230,6 +282,8 @@ pub(crate) struct Findings {
     pub(crate) seq: u64,
     pub(crate) complete: bool,
     pub(crate) ticket: Option<Ticket>,
+    /// The first message of which something was found that a list with a filter may not have known.
+    pub(crate) unlisted: Option<u64>,
     pub(crate) cursor: usize,
     pub(crate) top: usize,
 }
@@ -481,9 +535,9 @@ mod tests {
         // Several of a message, and some that are told only later, as of a request that was never answered.
         let parts: [&[(u64, u64)]; 4] =
             [&[(1, 0), (1, 0), (4, 2), (4, 1)], &[], &[(5, 0), (2, 0), (1, 0)], &[(5, 0), (9, 0), (2, 0)]];
-        let (mut findings, mut number) = (Findings::default(), 0);
+        let (mut findings, mut numbers) = (Findings::default(), 0..);
         for part in parts {
-            findings.put(part.iter().map(|at| finding((std::mem::replace(&mut number, number + 1), *at))).collect());
+            findings.put(numbers.by_ref().zip(part.iter().copied()).map(finding).collect());
             let in_order: Vec<&FindingLine> = findings.by_message.values().flatten().collect();
             assert_eq!(findings.len(), in_order.len());
             let found: Vec<&FindingLine> = (0..findings.len()).filter_map(|index| findings.get(index)).collect();

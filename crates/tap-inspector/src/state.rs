@@ -91,6 +91,11 @@ impl Stated {
         effects.push(Effect::Ask(ticket, Query::State(key, seq, self.list.clone())));
     }
 
+    /// The question that is open.
+    pub(crate) fn ticket(&self) -> Option<Ticket> {
+        self.asked.as_ref().and_then(|(.., ticket)| *ticket)
+    }
+
     fn is_asked(&self, ticket: Ticket) -> bool {
         self.asked.as_ref().is_some_and(|(_, _, asked)| *asked == Some(ticket))
     }

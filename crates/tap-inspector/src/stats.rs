@@ -171,10 +171,18 @@ impl Order {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Wanted {
-    filter: Option<String>,
+    filter: Option<Arc<Filter>>,
     by: StatsBy,
+}
+
+impl Wanted {
+    /// Whether it is the same: the same filter, not only the same text, which means something else when it says `after:-5m`
+    /// and was typed anew.
+    fn is(&self, other: &Self) -> bool {
+        self.filter.as_ref().map(Arc::as_ptr) == other.filter.as_ref().map(Arc::as_ptr) && self.by == other.by
+    }
 }
 
 /// What is known of it, and where the cursor is.
@@ -310,9 +318,9 @@ impl Inspector {
             }
             return;
         }
-        let wanted = Wanted { filter: open.filter.as_ref().map(|filter| filter.text().to_owned()), by: open.stats.by };
+        let wanted = Wanted { filter: open.filter.clone(), by: open.stats.by };
         let stats = &mut open.stats;
-        let is_other = stats.wanted.as_ref() != Some(&wanted);
+        let is_other = !stats.wanted.as_ref().is_some_and(|asked| asked.is(&wanted));
         let is_due = now.saturating_sub(stats.asked_unix_ns) >= AGAIN_NS && !stats.failed;
         let has_grown = stats.asked_seq < open.last_seq && stats.ticket.is_none() && is_due;
         let is_missing = stats.shown.is_none() && stats.ticket.is_none() && !stats.failed;

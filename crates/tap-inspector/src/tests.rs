@@ -4,6 +4,7 @@
 mod compare;
 mod figures;
 mod keys;
+mod questions;
 mod sequence;
 
 use proptest::prelude::*;
@@ -415,6 +416,7 @@ proptest! {
             };
             world.take(effects);
             holds(&inspector, &mut terminal);
+            questions::hold(&inspector, &world);
             prop_assert!(world.open.len() < 20, "questions pile up: {:?}", world.open);
         }
     }

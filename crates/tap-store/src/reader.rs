@@ -175,6 +175,19 @@ impl Store {
         Self::with(connection, path, true)
     }
 
+    /// Puts all recordings into a new database, where others find them too.
+    ///
+    /// # Errors
+    ///
+    /// When there is something at `path`, or it cannot be written.
+    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        let failed = |source| StoreError::sqlite(path, source);
+        let to = path.to_str().ok_or_else(|| failed(rusqlite::Error::InvalidPath(path.into())))?;
+        self.connection.borrow().execute("VACUUM main INTO ?", [to]).map_err(failed)?;
+        // As a database is that somebody records into.
+        Self::open_or_create(path).map(drop)
+    }
+
     fn with(mut connection: Connection, path: &Path, writable: bool) -> Result<Self, StoreError> {
         prepare(&mut connection, path, writable)?;
         let texts = Texts::default();

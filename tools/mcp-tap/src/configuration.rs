@@ -1,6 +1,6 @@
 //! The configuration file: read once, and what is wrong in it told with the nearest that would be right.
 //!
-//! Nothing wrong in it stops anything but a file that is no TOML at all. It is the user's own file; no folder's is ever read.
+//! Nothing wrong in it stops anything but a file that is no TOML at all, or one that was named and cannot be read. It is the user's own file; no folder's is ever read.
 
 use std::path::{Path, PathBuf};
 
@@ -43,12 +43,23 @@ impl Configuration {
         let Some(path) = path else {
             return Ok(Self::default());
         };
+        Self::read_at(path, is_named)
+    }
+
+    fn read_at(path: PathBuf, is_named: bool) -> Result<Self, Failure> {
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::parse(&path, &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => {
                 Ok(Self { path: Some(path), ..Self::default() })
             }
-            Err(error) => Err(Failure::new(format!("cannot read {}: {error}", path.display()))),
+            Err(error) => {
+                let why = format!("cannot read {}: {error}", path.display());
+                match is_named {
+                    true => Err(Failure::new(why)),
+                    // Nobody asked for it: what is looked at does not depend on it.
+                    false => Ok(Self { path: Some(path), problems: vec![why], ..Self::default() }),
+                }
+            }
         }
     }
 
@@ -219,6 +230,28 @@ mod tests {
         }
         let read = parse("them = 1\nmouse = true\n[keys]\nmrak = 'x'\nmark = 'x'\n").unwrap();
         assert_eq!((read.problems.len(), read.mouse, read.set_keys.len()), (2, Some(true), 1));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_stops_only_who_named_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("bytes.toml"), b"theme = '\xff'").unwrap();
+        std::fs::create_dir(at("folder.toml")).unwrap();
+        // The last is below something that is no folder.
+        for name in ["bytes.toml", "folder.toml", "bytes.toml/config.toml"] {
+            let read = Configuration::read_at(at(name), false).map_err(|failure| failure.message).unwrap();
+            assert!(
+                matches!(&*read.problems, [one] if one.starts_with("cannot read /")),
+                "{name}: {:?}",
+                read.problems
+            );
+            let failure = Configuration::read_at(at(name), true).unwrap_err();
+            assert!(failure.message.starts_with("cannot read /"), "{name}: {}", failure.message);
+        }
+        let missing = Configuration::read_at(at("missing.toml"), false).map_err(|failure| failure.message).unwrap();
+        assert_eq!(missing.problems, Vec::<String>::new());
+        assert!(Configuration::read_at(at("missing.toml"), true).is_err());
     }
 
     #[test]

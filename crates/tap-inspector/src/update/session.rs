@@ -36,21 +36,7 @@ impl Inspector {
             return;
         }
         if let Some(old) = self.open.take() {
-            let asked = old.detail_asked.and_then(|asked| asked.ticket);
-            let questions = [
-                old.findings.ticket,
-                Some(old.watch),
-                old.again,
-                old.moment,
-                old.overseen.ticket,
-                old.unfolding.and_then(|asked| asked.ticket),
-                old.rows.pending_ticket(),
-                old.stats.pending(),
-                old.tools.pending(),
-                asked,
-            ];
-            effects.extend(questions.into_iter().flatten().chain(old.sequence.tickets()).map(Effect::Cancel));
-            effects.extend(old.detail.iter().flat_map(Detail::tickets).map(Effect::Cancel));
+            effects.extend(old.tickets().map(Effect::Cancel));
         }
         let live = session.end == EndKind::Live;
         let findings = Findings { ticket: Some(self.ticket()), ..Findings::default() };
@@ -236,12 +222,22 @@ impl Inspector {
                 let shown = open.detail.as_ref().map(|it| [Some(it.parts.this.row.at()), it.parts.this.row.row.pair]);
                 let is_shown = |at: At| shown.is_some_and(|shown| shown.contains(&Some(at)));
                 let marks = found.iter().any(|finding| is_shown(finding.at));
+                let asks_findings = open.filter.as_ref().is_some_and(|filter| filter.asks_findings());
+                if asks_findings && let Some(first) = found.iter().map(|finding| finding.at.seq).min() {
+                    let first = open.findings.unlisted.map_or(first, |known| known.min(first));
+                    open.findings.unlisted = Some(first);
+                }
                 open.findings.put(found);
                 if complete {
                     self.sessions.findings.insert(open.session.key, open.findings.n_by_severity);
                 }
                 if marks {
                     self.mark_detail();
+                }
+                // What a list with a filter knew when it was asked for may be less: a rule can be broken by a message long
+                // after it came, or when the session ends.
+                if complete && let Some(first) = self.open.as_mut().and_then(|open| open.findings.unlisted.take()) {
+                    self.ask_again(Some(first), effects);
                 }
             }
             Answer::Grown(key, last_seq, live) if key == open.session.key => {
@@ -265,7 +261,7 @@ impl Inspector {
                 }
                 if grew || ended {
                     self.unfold_again(effects);
-                    self.ask_again(effects);
+                    self.ask_again(None, effects);
                 }
                 if ended {
                     // How it ended is told in the list of sessions.
@@ -294,15 +290,17 @@ impl Inspector {
         }
     }
 
-    /// Asks for the rows of calls that were waiting. With a filter they may not have been rows at all.
-    fn ask_again(&mut self, effects: &mut Vec<Effect>) {
+    /// Asks for the rows of calls that were waiting. With a filter they may not have been rows at all; then all from `first`
+    /// on, if that is before those.
+    fn ask_again(&mut self, first: Option<u64>, effects: &mut Vec<Effect>) {
         let ticket = self.ticket();
         let Some(open) = &mut self.open else {
             return;
         };
         let query = match open.filter {
             Some(_) => {
-                let from = RowsPart::From(open.rows.through.saturating_sub(LOOK_BACK).max(1));
+                let back = open.rows.through.saturating_sub(LOOK_BACK);
+                let from = RowsPart::From(first.map_or(back, |first| first.min(back)).max(1));
                 let limit = usize::try_from(2 * LOOK_BACK).unwrap_or(usize::MAX);
                 Query::Rows(RowsQuery { limit, ..rows_query(open, from) })
             }

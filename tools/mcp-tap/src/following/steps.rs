@@ -70,9 +70,10 @@ impl Steps {
         // Asked first, so that what is written in between is followed before the end is told.
         let live = store.is_live(self.session);
         let began = Instant::now();
+        // A little at a time too; what is known by then is followed meanwhile.
+        let is_whole = store.catch_up_for(self.session, how_long)?;
         match &mut self.of {
             Of::Stdio(of) => {
-                store.catch_up(self.session, |_| {})?;
                 let (follower, lens) = &mut **of;
                 let mut meaning = Meaning::default();
                 for frame in store.frames(self.session, self.last_seq + 1) {
@@ -86,6 +87,9 @@ impl Steps {
                         return Ok(false);
                     }
                 }
+                if !is_whole {
+                    return Ok(false);
+                }
                 if !live {
                     meaning.clear();
                     follower.finish(&mut meaning);
@@ -93,6 +97,7 @@ impl Steps {
                     sink(Seen { frame: None, exchange: None, conversation: None, meaning, state })?;
                 }
             }
+            Of::Http(_) if !is_whole => return Ok(false),
             Of::Http(reading) => {
                 let last_seq = &mut self.last_seq;
                 while store.read_http_on(self.session, reading, |read, follower| {

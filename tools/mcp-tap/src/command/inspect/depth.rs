@@ -15,12 +15,15 @@ use tap_session::{At, Severity};
 use tap_store::{SessionId, StoreError};
 
 use self::followed::Followed;
-use super::asked::{Answers, Opened};
+use super::asked::{Answers, Look, Opened};
 use super::links::Links;
 use super::message;
 
 /// How often a live session is looked at.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How long it is worked out at a time what a recording meant that is not open.
+const CATCH_UP: Duration = Duration::from_millis(30);
 
 /// Who follows sessions.
 pub(super) struct Depth<'a> {
@@ -94,7 +97,13 @@ impl<'a> Depth<'a> {
             return;
         }
         let done = match query {
-            Query::Findings(key) => self.begin(ticket, key),
+            Query::Findings(key) => {
+                let begun = self.begin(ticket, key);
+                if self.followed.is_none() {
+                    answers.judged.lose(ticket);
+                }
+                begun
+            }
             Query::Links(key, first, last) => {
                 answers.give(ticket, Answer::Links(self.links.between(key, first, last)));
                 Ok(())
@@ -121,14 +130,18 @@ impl<'a> Depth<'a> {
         let Some(followed) = &mut self.followed else {
             return;
         };
+        let seen_waits = answers.judged.look();
         match followed.step(store) {
-            Ok(step) if step.is_news => {
-                self.links.add(&step.links);
-                answers.judged.add(&step.found, followed.complete);
-                answers.give(followed.ticket, Answer::Findings(step.found, followed.seq(), followed.complete));
+            Ok(step) => {
+                let (through, complete, over) = (followed.seq(), followed.complete, followed.is_over());
+                answers.judged.add(followed.ticket, &step.found, Look { through, complete, over, seen_waits });
+                if step.is_news {
+                    self.links.add(&step.links);
+                    answers.give(followed.ticket, Answer::Findings(step.found, through, complete));
+                }
             }
-            Ok(_) => {}
             Err(error) => {
+                answers.judged.lose(followed.ticket);
                 answers.fail(Some(followed.ticket), error.to_string());
                 self.followed = None;
             }
@@ -173,8 +186,12 @@ impl<'a> Depth<'a> {
         let (store, answers) = (&self.opened.store, self.answers);
         let (ticket, key) = (self.judging.ticket?, self.judging.keys.pop_front()?);
         let id = SessionId(key.0);
+        // A little at a time, so that no question waits for it.
+        if matches!(store.catch_up_for(id, CATCH_UP), Ok(false)) {
+            self.judging.keys.push_front(key);
+            return None;
+        }
         let begin = || -> Result<Option<Followed>, StoreError> {
-            store.catch_up(id, |_| {})?;
             let session = store.sessions()?.into_iter().find(|session| session.id == id);
             session.map(|session| Followed::begin(store, ticket, session, self.opened.first_seq)).transpose()
         };
@@ -191,9 +208,11 @@ impl<'a> Depth<'a> {
     fn begin(&mut self, ticket: Ticket, key: SessionKey) -> Result<(), StoreError> {
         let (store, answers, id) = (&self.opened.store, self.answers, SessionId(key.0));
         self.followed = None;
-        answers.judged.begin(key);
+        answers.judged.begin(ticket, key);
         self.links = Links::of(key);
-        store.catch_up(id, |_| {})?;
+        if !store.catch_up_while(id, |_| !answers.is_withdrawn(ticket))? {
+            return Ok(());
+        }
         if let Some(session) = store.sessions()?.into_iter().find(|session| session.id == id) {
             self.followed = Some(Followed::begin(store, ticket, session, self.opened.first_seq)?);
         }

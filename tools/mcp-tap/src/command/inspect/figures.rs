@@ -59,3 +59,68 @@ impl<'a> Figures<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+    use std::sync::mpsc::channel;
+
+    use jiff::tz::TimeZone;
+    use tap_inspector::{Input, SessionKey, StatsBy, StatsQuery};
+    use tap_store::{SessionId, Store, import};
+
+    use super::super::asked::Withdrawn;
+    use super::*;
+    use crate::reference::new_uuid;
+
+    /// A recording that takes several steps to be worked out.
+    fn long() -> String {
+        let mut text = format!(
+            r#"{{"mcp-tap":"recording/1","profile":"lossless","uuid":"{}","server":"s","command":["s"],"transport":"stdio","recorded_unix_ns":1764504000000000000}}"#,
+            new_uuid()
+        );
+        for n in 0..400_u64 {
+            // What is compressed well is little to be read.
+            let noise: String = (0..1_000_u64)
+                .map(|i| char::from(b'a' + (((n * 1_000 + i) * 2_654_435_761) >> 13) as u8 % 26))
+                .collect();
+            let _ = write!(
+                text,
+                "\n{{\"to\":\"server\",\"msg\":{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"tools/call\",\"params\":{{\"name\":\"{noise}\"}}}}}}"
+            );
+        }
+        text
+    }
+
+    type Run = fn(&Opened, &Answers, Ticket, SessionKey) -> Result<(), StoreError>;
+
+    #[test]
+    fn what_is_withdrawn_is_not_worked_out() {
+        let runs: [(&str, Run); 3] = [
+            ("overview", |opened, answers, ticket, key| Overseen::new(key).go_on(&opened.store, ticket, answers)),
+            ("stats", |opened, answers, ticket, session| {
+                let query = StatsQuery { session, filter: None, by: StatsBy::Tool };
+                stats::stats(&mut None, opened, answers, ticket, &query)
+            }),
+            ("tools", |opened, answers, ticket, key| {
+                tools::tools(&mut tools::Kept::default(), opened, answers, ticket, key, 400)
+            }),
+        ];
+        let text = long();
+        for (name, run) in runs {
+            let store = Store::in_memory().unwrap();
+            import(&store, std::io::Cursor::new(&text), Path::new("long"), &new_uuid()).unwrap();
+            let opened = Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: true };
+            let (to, inputs) = channel::<Input>();
+            let withdrawn = Withdrawn::default();
+            withdrawn.withdraw(Ticket(1));
+            let answers = Answers::new(to, withdrawn);
+            run(&opened, &answers, Ticket(1), SessionKey(1)).unwrap();
+            assert_eq!(inputs.try_iter().count(), 0, "{name}");
+            assert!(!opened.store.catch_up_while(SessionId(1), |_| false).unwrap(), "{name}: all was worked out");
+            run(&opened, &answers, Ticket(2), SessionKey(1)).unwrap();
+            assert!(inputs.try_iter().count() > 0, "{name}");
+        }
+    }
+}

@@ -125,7 +125,7 @@ impl<'a> Lists<'a> {
             }
             Query::Marks(key) => self.marks(ticket, key, String::new()),
             Query::Mark(key, at, mark) => self.mark(ticket, key, at, mark),
-            Query::Delete(_) if self.opened.is_text() => {
+            Query::Delete(_) if self.opened.is_text => {
                 answers.fail(Some(ticket), "this is a text recording; delete the file".into());
                 Ok(())
             }

@@ -27,8 +27,7 @@ pub(super) fn rows(lists: &mut Lists<'_>, ticket: Ticket, query: &RowsQuery) -> 
     let last_seq = last_seq(store, session.id)?;
     let asks_findings = query.filter.as_ref().is_some_and(|filter| filter.asks_findings());
     let findings = match asks_findings {
-        // The thread that follows the session knows; until it is through nothing can be said.
-        true => match answers.judged.wait(query.session, || answers.is_withdrawn(ticket)) {
+        true => match answers.findings(ticket, &session, last_seq) {
             Some(findings) => findings,
             None => return Ok(()),
         },

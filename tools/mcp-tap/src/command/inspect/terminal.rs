@@ -329,7 +329,7 @@ impl Screen {
                 Effect::Open { bytes, name, edit } => Some(self.outside(terminal, || open(&bytes, &name, edit))),
                 Effect::Demo => {
                     // Those that answered before end with their questions.
-                    let sources = Sources::demo();
+                    let sources = Sources::demo()?;
                     let first = sources.first.map(|id| tap_inspector::SessionKey(id.0));
                     self.asked = Asked::start(sources, self.to.clone())?;
                     let effects = inspector.start_anew(first);

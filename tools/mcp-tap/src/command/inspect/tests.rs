@@ -9,6 +9,7 @@ mod marks;
 mod pages;
 mod search;
 mod sessions;
+mod threads;
 mod travel;
 
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ fn top() -> PathBuf {
 
 fn opened(recording: &str) -> Opened {
     let (store, imported) = read_text(&top().join("recordings").join(recording)).unwrap();
-    Opened { store, first_seq: imported.first, zone: TimeZone::UTC }
+    Opened { store, first_seq: imported.first, zone: TimeZone::UTC, is_text: true }
 }
 
 /// An inspector on a recording, whose questions are answered at once.
@@ -48,6 +49,7 @@ struct Bench<'a> {
     depth: Depth<'a>,
     figures: Figures<'a>,
     compare: Comparer<'a>,
+    withdrawn: Withdrawn,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -81,7 +83,7 @@ impl Bench<'_> {
                     Query::About(..) => self.about.answer(ticket, query),
                     _ => self.lists.answer(ticket, query),
                 },
-                Effect::Cancel(_) => {}
+                Effect::Cancel(ticket) => self.withdrawn.withdraw(ticket),
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
                 Effect::CopyBytes { bytes, .. } => self.done.push(format!("copy {}", String::from_utf8_lossy(&bytes))),
                 Effect::Open { name, edit, .. } => self.done.push(format!("open {name} {edit}")),
@@ -140,7 +142,8 @@ fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut
 /// Looks at the newest of some recordings.
 fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
     let (to, inputs) = channel();
-    let answers = Answers::new(to, Withdrawn::default());
+    let withdrawn = Withdrawn::default();
+    let answers = Answers::new(to, withdrawn.clone());
     let mut bench = Bench {
         inspector: Inspector::new(Theme::plain(), size, 0),
         lists: Lists::new(opened, &answers),
@@ -148,6 +151,7 @@ fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
         compare: Comparer::new(opened, &answers),
+        withdrawn,
         inputs: &inputs,
         done: Vec::new(),
         size,
@@ -300,7 +304,7 @@ fn offers(folder: &std::path::Path) -> Opened {
     for text in OFFERS {
         tap_store::import(&store, std::io::Cursor::new(text.as_bytes()), std::path::Path::new("x.jsonl"), "x").unwrap();
     }
-    Opened { store, first_seq: 1, zone: TimeZone::UTC }
+    Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false }
 }
 
 #[test]

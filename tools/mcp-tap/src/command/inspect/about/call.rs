@@ -38,7 +38,7 @@ struct Reading<'a> {
 
 /// What a look for a round came to.
 enum Round {
-    Found(Listed),
+    Found(Box<Listed>),
     NotFound,
     /// Nobody wants to know any more.
     Withdrawn,
@@ -71,7 +71,7 @@ impl Around<'_> {
         let mut reading = Reading { is_over, left_bytes: ROUNDS_BYTES, is_cut: false };
         while n_rounds < ROUNDS {
             match self.round_before(&called.session, &request, &mut reading)? {
-                Round::Found(before) => request = before,
+                Round::Found(before) => request = *before,
                 Round::NotFound => break,
                 Round::Withdrawn => return Ok(None),
             }
@@ -91,7 +91,7 @@ impl Around<'_> {
                 None => return Ok(None),
             }
             match self.round_after(&called.session, &request, &mut reading)? {
-                Round::Found(next) => request = next,
+                Round::Found(next) => request = *next,
                 Round::NotFound => break,
                 Round::Withdrawn => return Ok(None),
             }
@@ -265,7 +265,7 @@ impl Around<'_> {
             let goes_on = params.is_some_and(|params| params.get("inputResponses").is_some());
             let its_state = params.and_then(|params| params.get("requestState"));
             if (goes_on || its_state.is_some()) && its_state.map(Node::bytes) == state.map(Node::bytes) {
-                return Ok(Round::Found(listed));
+                return Ok(Round::Found(Box::new(listed)));
             }
         }
         Ok(Round::NotFound)
@@ -309,7 +309,7 @@ impl Around<'_> {
                 result.and_then(|result| result.get("resultType")).is_some_and(|kind| kind.is_text("input_required"));
             let its_state = result.and_then(|result| result.get("requestState"));
             if asks && its_state.map(Node::bytes) == state.map(Node::bytes) {
-                return Ok(Round::Found(listed));
+                return Ok(Round::Found(Box::new(listed)));
             }
         }
         Ok(Round::NotFound)

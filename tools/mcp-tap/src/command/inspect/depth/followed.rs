@@ -104,6 +104,11 @@ impl Followed {
         }
     }
 
+    /// Whether nothing more will come.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
     /// Follows a little further.
     pub(super) fn step(&mut self, store: &Store) -> Result<Step, StoreError> {
         let mut found = Step::default();
@@ -155,6 +160,8 @@ impl Stdio {
     fn step(&mut self, store: &Store, id: SessionId, found: &mut Step) -> Result<bool, StoreError> {
         let began = Instant::now();
         let mut meaning = Meaning::default();
+        // Where the database cannot be written, nobody else's work is seen here.
+        let is_whole = store.catch_up_for(id, STEP)?;
         for frame in store.frames(id, self.seq.saturating_add(1)) {
             let frame = frame?;
             meaning.clear();
@@ -166,7 +173,7 @@ impl Stdio {
                 return Ok(false);
             }
         }
-        Ok(true)
+        Ok(is_whole)
     }
 }
 

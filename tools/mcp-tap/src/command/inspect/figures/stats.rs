@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tap_filter::Filter;
 use tap_inspector::{Answer, STATS_LINES, SessionKey, StatsAnswer, StatsBy, StatsLine, StatsQuery, Ticket};
 use tap_session::{HttpSessionNumber, SessionState};
 use tap_store::{Session, SessionId, StoreError};
@@ -35,9 +36,24 @@ const LARGEST: usize = 12;
 /// What was counted so far.
 pub(super) struct Counting {
     key: SessionKey,
-    filter: Option<String>,
+    filter: Option<Arc<Filter>>,
+    /// How many rules were broken by what was known when it began, if the filter asks for that.
+    n_findings: usize,
     steps: Steps,
     counter: Counter,
+}
+
+impl Counting {
+    /// Whether it is of use for a question: the same filter, not only the same text, which may say `after:-5m` or name a
+    /// saved filter; and it was judged by what is known now.
+    fn is_for(&self, query: &StatsQuery, n_findings: usize) -> bool {
+        let is_same = match (&self.filter, &query.filter) {
+            (Some(this), Some(other)) => Arc::ptr_eq(this, other),
+            (None, None) => true,
+            _ => false,
+        };
+        self.key == query.session && is_same && self.n_findings == n_findings
+    }
 }
 
 /// Answers a question in parts, as far as there is something to be counted.
@@ -49,28 +65,30 @@ pub(super) fn stats(
     query: &StatsQuery,
 ) -> Result<(), StoreError> {
     let (store, id) = (&opened.store, SessionId(query.session.0));
-    store.catch_up(id, |_| {})?;
+    if !store.catch_up_while(id, |_| !answers.is_withdrawn(ticket))? {
+        return Ok(());
+    }
     let Some(session) = store.sessions()?.into_iter().find(|session| session.id == id) else {
         answers.fail(Some(ticket), "there is no such session any more".into());
         return Ok(());
     };
     let filter = query.filter.as_deref();
-    let findings = match filter.is_some_and(tap_filter::Filter::asks_findings) {
-        // The thread that follows the session knows; until it is through nothing can be said.
-        true => match answers.judged.wait(query.session, || answers.is_withdrawn(ticket)) {
+    let findings = match filter.is_some_and(Filter::asks_findings) {
+        true => match answers.findings(ticket, &session, last_seq(store, id)?) {
             Some(findings) => findings,
             None => return Ok(()),
         },
         false => Arc::default(),
     };
     let scope = scope(opened, &session, filter.map(|filter| (filter, &*findings)));
-    let text = filter.map(|filter| filter.text().to_owned());
-    let kept = counting.take().filter(|kept| kept.key == query.session && kept.filter == text);
+    let n_findings = findings.values().map(Vec::len).sum();
+    let kept = counting.take().filter(|kept| kept.is_for(query, n_findings));
     let now = match kept {
         Some(kept) => counting.insert(kept),
         None => {
             let steps = Steps::new(store, &session, opened.first_seq)?;
-            counting.insert(Counting { key: query.session, filter: text, steps, counter: Counter::new(GROUPS) })
+            let (key, filter) = (query.session, query.filter.clone());
+            counting.insert(Counting { key, filter, n_findings, steps, counter: Counter::new(GROUPS) })
         }
     };
     let (mut given, mut cost) = (Instant::now(), Duration::ZERO);
@@ -103,11 +121,7 @@ pub(super) fn stats(
     done
 }
 
-fn scope<'a>(
-    opened: &'a Opened,
-    session: &'a Session,
-    filter: Option<(&'a tap_filter::Filter, &'a Findings)>,
-) -> Scope<'a> {
+fn scope<'a>(opened: &'a Opened, session: &'a Session, filter: Option<(&'a Filter, &'a Findings)>) -> Scope<'a> {
     Scope { store: &opened.store, session, conversation: None, part: Part::All, filter }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Only the frames that are about lists are followed: which these are is in the rows.
 
+mod kept;
 mod told;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -15,6 +16,7 @@ use tap_jsonrpc::Node;
 use tap_session::{At, Follower, HttpSessionNumber, Lens, List, Listed, Lists, Meaning, Tool};
 use tap_store::{Session, SessionId, Store, StoreError, Transport};
 
+pub(super) use self::kept::Kept;
 use self::told::{arguments, marks, n_hidden};
 use super::super::asked::{Answers, Opened};
 use super::stats::written;
@@ -72,18 +74,18 @@ struct Change {
 }
 
 /// What was listed in a session, up to some message.
+#[derive(Clone)]
 pub(super) struct Offered {
     key: SessionKey,
     conversation: Option<HttpSessionNumber>,
     /// All up to this message was looked at.
     through: u64,
     follower: Follower,
-    lens: Lens,
     /// The newest complete list of each kind.
     complete: [Option<Items>; KINDS.len()],
     /// Which lists were complete with which message.
     listed: Vec<(OfferKind, u64)>,
-    changes: Vec<Change>,
+    changes: Vec<Arc<Change>>,
     /// Calls and failures by method and name.
     called: HashMap<(Arc<str>, Arc<str>), (u64, u64)>,
 }
@@ -96,13 +98,6 @@ pub(super) struct Earlier {
     found: Option<(String, [Items; KINDS.len()])>,
 }
 
-/// What is kept between questions.
-#[derive(Default)]
-pub(super) struct Kept {
-    offered: Option<Offered>,
-    earlier: Option<Earlier>,
-}
-
 /// Answers a question: first what is offered, then how it differs from the last session.
 pub(super) fn tools(
     kept: &mut Kept,
@@ -113,7 +108,9 @@ pub(super) fn tools(
     seq: u64,
 ) -> Result<(), StoreError> {
     let (store, id) = (&opened.store, SessionId(key.0));
-    store.catch_up(id, |_| {})?;
+    if !store.catch_up_while(id, |_| !answers.is_withdrawn(ticket))? {
+        return Ok(());
+    }
     let sessions = store.sessions()?;
     let Some(session) = sessions.iter().find(|session| session.id == id) else {
         answers.fail(Some(ticket), "there is no such session any more".into());
@@ -124,10 +121,8 @@ pub(super) fn tools(
         Transport::Http => conversation_at(store, id, seq)?,
         Transport::Stdio => None,
     };
-    let of_this =
-        |offered: &Offered| offered.key == key && offered.conversation == conversation && offered.through <= seq;
-    let mut offered = kept.offered.take().filter(of_this).unwrap_or_else(|| Offered::new(key, conversation));
-    if !offered.advance(store, seq, || answers.is_withdrawn(ticket))? {
+    let mut offered = kept.begin(key, conversation, seq);
+    if !kept.advance(&mut offered, store, seq, || answers.is_withdrawn(ticket))? {
         kept.offered = Some(offered);
         return Ok(());
     }
@@ -175,7 +170,9 @@ fn earlier(
         if is_withdrawn() {
             return Ok(None);
         }
-        store.catch_up(session.id, |_| {})?;
+        if !store.catch_up_while(session.id, |_| !is_withdrawn())? {
+            return Ok(None);
+        }
         let conversation = match session.start.transport {
             Transport::Http => conversation_at(store, session.id, u64::MAX)?,
             Transport::Stdio => None,
@@ -225,7 +222,6 @@ impl Offered {
             conversation,
             through: 0,
             follower: Follower::from_the_middle(),
-            lens: Lens::default(),
             complete: [const { None }; KINDS.len()],
             listed: Vec::new(),
             changes: Vec::new(),
@@ -251,7 +247,7 @@ impl Offered {
     /// Looks at lists alone. False when that was withdrawn.
     fn follow(&mut self, store: &Store, seq: u64, is_withdrawn: impl Fn() -> bool) -> Result<bool, StoreError> {
         let id = SessionId(self.key.0);
-        let mut meaning = Meaning::default();
+        let (mut lens, mut meaning) = (Lens::default(), Meaning::default());
         let about = store.frames_about(id, &METHODS, self.through, seq)?;
         // Nothing is left half: what was followed cannot be followed again.
         if is_withdrawn() {
@@ -266,7 +262,7 @@ impl Offered {
                 continue;
             };
             meaning.clear();
-            self.follower.follow(&frame, &mut self.lens, &mut meaning);
+            self.follower.follow(&frame, &mut lens, &mut meaning);
             self.look(seq);
         }
         Ok(true)
@@ -283,7 +279,7 @@ impl Offered {
             if let Some(before) = complete {
                 let room = CHANGES.saturating_sub(self.changes.len());
                 let differ = compared(kind, before, &now).into_iter().take(room);
-                self.changes.extend(differ.map(|differs| Change { seq, kind, differs }));
+                self.changes.extend(differ.map(|differs| Arc::new(Change { seq, kind, differs })));
             }
             self.listed.push((kind, seq));
             *complete = Some(now);
@@ -347,7 +343,7 @@ impl Offered {
         earlier: Option<&(String, [Items; KINDS.len()])>,
     ) -> OfferLine {
         let node = Node::new(definition);
-        let here: Vec<&Change> =
+        let here: Vec<&Arc<Change>> =
             self.changes.iter().filter(|change| change.kind == kind && change.differs.name == *name).collect();
         let mut changes: Vec<OfferChange> =
             here.iter().map(|change| change.differs.since(format!("at #{}", change.seq))).collect();

@@ -105,7 +105,7 @@ fn opened(folder: &Path, texts: &[String]) -> Opened {
     for (index, text) in texts.iter().enumerate() {
         import(&store, Cursor::new(text.as_bytes()), Path::new("x.jsonl"), &format!("{index:032}")).unwrap();
     }
-    Opened { store, first_seq: 1, zone: TimeZone::UTC }
+    Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false }
 }
 
 #[test]

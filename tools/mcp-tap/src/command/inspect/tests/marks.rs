@@ -11,7 +11,7 @@ fn database() -> (tempfile::TempDir, Opened) {
     let store = Store::open_or_create(&folder.path().join("tap.db")).unwrap();
     let text = std::fs::read(top().join("recordings/demo.jsonl")).unwrap();
     import(&store, std::io::Cursor::new(&text[..]), "demo".as_ref(), &new_uuid()).unwrap();
-    (folder, Opened { store, first_seq: 1, zone: TimeZone::UTC })
+    (folder, Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false })
 }
 
 fn marks(opened: &Opened) -> Vec<Bookmark> {

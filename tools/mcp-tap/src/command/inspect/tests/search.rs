@@ -23,7 +23,7 @@ fn all(folder: &tempfile::TempDir) -> Opened {
         let opened = std::fs::File::open(&file).unwrap();
         import(&store, BufReader::new(opened), &file, &format!("{index:032}")).unwrap();
     }
-    Opened { store, first_seq: 1, zone: TimeZone::UTC }
+    Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false }
 }
 
 #[test]

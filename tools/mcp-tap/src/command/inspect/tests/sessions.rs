@@ -13,7 +13,7 @@ fn database() -> (tempfile::TempDir, Opened) {
         let text = std::fs::read(top().join("recordings").join(name)).unwrap();
         import(&store, std::io::Cursor::new(&text[..]), name.as_ref(), &new_uuid()).unwrap();
     }
-    (folder, Opened { store, first_seq: 1, zone: TimeZone::UTC })
+    (folder, Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false })
 }
 
 fn names(opened: &Opened) -> Vec<String> {
@@ -77,7 +77,7 @@ fn a_session_that_is_live_is_not_deleted_and_it_is_said_why() {
     let mut recorder = Recorder::new(path.clone(), start, Box::new(|told| panic!("{told}")));
     recorder.record(Vec::new());
     recorder.record(vec![tap_frame::Segment::default()]);
-    let opened = Opened { store: Store::open(&path).unwrap(), first_seq: 1, zone: TimeZone::UTC };
+    let opened = Opened { store: Store::open(&path).unwrap(), first_seq: 1, zone: TimeZone::UTC, is_text: false };
     look_at(&opened, SMALL, false, |bench| {
         bench.press("del y");
         assert!(bench.screen().contains("it can be deleted when it is over"), "{}", bench.screen());
@@ -126,7 +126,7 @@ fn two_sessions_are_chosen_to_be_compared() {
 
 #[test]
 fn where_nothing_was_recorded_it_is_told_how_to_begin() {
-    let opened = Opened { store: Store::in_memory().unwrap(), first_seq: 1, zone: TimeZone::UTC };
+    let opened = Opened { store: Store::in_memory().unwrap(), first_seq: 1, zone: TimeZone::UTC, is_text: true };
     look_at(&opened, SMALL, false, |bench| {
         assert_snapshot!("sessions_none", bench.screen());
         bench.press("d del L D m o");

@@ -131,7 +131,7 @@ fn over_http_the_state_at_a_message_is_that_of_its_session_whichever_way_it_is_r
     let segments = segments(3, 900).into_iter().map(Ok);
     let id = store.put_in(&start(), segments, || None).unwrap();
     store.catch_up(id, |_| {}).unwrap();
-    let opened = Opened { store, first_seq: 1, zone: TimeZone::UTC };
+    let opened = Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false };
     // As a fold from the beginning gives it.
     let mut expected = std::collections::BTreeMap::new();
     opened
@@ -188,7 +188,7 @@ fn findings_of_a_live_session_over_http_follow() {
         Box::new(|told| panic!("{told}")),
     );
     recorder.record(vec![all.remove(0), all.remove(0), again.clone()]);
-    let opened = Opened { store: Store::open(&path).unwrap(), first_seq: 1, zone: TimeZone::UTC };
+    let opened = Opened { store: Store::open(&path).unwrap(), first_seq: 1, zone: TimeZone::UTC, is_text: false };
     let id = opened.store.sessions().unwrap()[0].id;
     assert!(opened.store.is_live(id));
     let (to, inputs) = channel();

@@ -16,7 +16,7 @@ use crate::reference::read_text;
 fn told(path: &Path, asked: u64, n_looks: usize) -> Option<(Vec<(String, u64)>, About)> {
     let (store, imported) = read_text(path).unwrap();
     store.catch_up(imported.session, |_| {}).unwrap();
-    let opened = Opened { store, first_seq: imported.first, zone: jiff::tz::TimeZone::UTC };
+    let opened = Opened { store, first_seq: imported.first, zone: jiff::tz::TimeZone::UTC, is_text: true };
     let (to, _answers) = channel();
     let answers = Answers::new(to, Withdrawn::default());
     let around = Around::new(&opened, &answers);
