@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::overview::Overseen;
+use crate::sequence::Sequence;
 
 /// The session that is open which a question is about. Marks are left out: what is changed is not withdrawn, and to read them
 /// takes no time.
@@ -83,14 +84,22 @@ fn who_opens_another_session_withdraws_all_that_was_asked_about_the_first() {
         ("l", "Rows"),
     ] {
         let is_list = expected == "Rows";
-        let (mut world, mut inspector) = opened(if is_list { 1 } else { 40 }, true);
+        let (mut world, mut inspector) = opened(if is_list { 1 } else { 1_000 }, true);
+        world.take(inspector.update(Input::Tick(10_000_000_000)));
         let open = inspector.open.as_mut().unwrap();
         // There is more than is at hand, and nobody has said what yet.
         if is_list {
             open.rows.grown();
         }
         open.overseen = Overseen::default();
+        open.sequence = Sequence::default();
         press(&mut world, &mut inspector, keys);
+        // Who said what to whom is asked of rows that are there.
+        if let Some(index) = world.open.iter().position(|(_, query)| !is_list && matches!(query, Query::Rows(_))) {
+            let (ticket, query) = world.open.remove(index);
+            let answer = world.answer(&query, true).unwrap();
+            world.take(inspector.update(Input::Answer(ticket, answer)));
+        }
         let asked: Vec<String> = world.open.iter().map(|(_, query)| name(query)).collect();
         for expected in expected.split(' ') {
             assert!(asked.iter().any(|asked| asked == expected), "{keys}: {asked:?}");

@@ -80,7 +80,7 @@ mod tests {
             r#"{{"mcp-tap":"recording/1","profile":"lossless","uuid":"{}","server":"s","command":["s"],"transport":"stdio","recorded_unix_ns":1764504000000000000}}"#,
             new_uuid()
         );
-        for n in 0..400_u64 {
+        for n in 0..4_000_u64 {
             // What is compressed well is little to be read.
             let noise: String = (0..1_000_u64)
                 .map(|i| char::from(b'a' + (((n * 1_000 + i) * 2_654_435_761) >> 13) as u8 % 26))
@@ -104,7 +104,7 @@ mod tests {
                 stats::stats(&mut None, opened, answers, ticket, &query)
             }),
             ("tools", |opened, answers, ticket, key| {
-                tools::tools(&mut tools::Kept::default(), opened, answers, ticket, key, 400)
+                tools::tools(&mut tools::Kept::default(), opened, answers, ticket, key, 4_000)
             }),
         ];
         let text = long();
