@@ -124,8 +124,9 @@ fn each_session_of_mcp_over_http_has_tokens_and_ids_of_its_own() {
     }
     // What is told goes past the answer's exchange: only the session tells whose it is.
     let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
-    put(to(4, "client", progress));
-    put(to(3, "client", progress));
+    for number in [4, 3] {
+        put(format!(r#""http":{number},"to":"client","before":"data: ","after":"\n\n","msg":{progress}"#));
+    }
     put(request(5, "bbbb"));
     put(to(5, "server", r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#));
     put(r#""http":5,"request_end":true"#.into());
