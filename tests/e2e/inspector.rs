@@ -153,7 +153,9 @@ fn what_was_looked_at_and_how_is_remembered_and_the_configuration_is_followed() 
     let mut terminal = Terminal::start(&inspect());
     terminal.wait(0, "demo-host");
     assert!(has(&terminal.seen(), b"\x1b[?1000h"), "the mouse is taken");
-    terminal.type_for("/is:problem\r", "is:problem");
+    // Pasted, it is drawn at once; letters that are typed may be drawn one by one.
+    terminal.type_for("/\x1b[200~is:problem\x1b[201~", "is:problem");
+    terminal.type_in("\r");
     terminal.type_for("v", "a row a message");
     terminal.type_for("4", "in flight");
     terminal.type_in("\x03");
