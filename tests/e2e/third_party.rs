@@ -335,8 +335,8 @@ fn everything_server_and_python_client_that_falls_back_to_a_handshake() {
     });
 }
 
-/// What both clients ask the Python server.
-fn python_script() -> serde_json::Value {
+/// What clients ask the small Python server: also where it is recorded, and played.
+pub(crate) fn python_script() -> serde_json::Value {
     json!({
         "capabilities": {"elicitation": {"form": {}}},
         "steps": [

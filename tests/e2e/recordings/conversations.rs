@@ -1,5 +1,6 @@
 //! Which recordings there are, and how each is made: who talks to whom, over what, and about what.
 
+use crate::third_party::python_script;
 use serde_json::{Value, json};
 
 /// What a conversation goes over.
@@ -79,16 +80,16 @@ pub(super) const ALL: &[Conversation] = &[
         over: Over::Http,
         script: rounds,
     },
-    on_stdio("python.mcprec", "python client.py", "python server.py", small),
+    on_stdio("python.mcprec", "python client.py", "python server.py", python_script),
     on_stdio("python-legacy.mcprec", "python client.py", "python server.py", small_legacy),
     on_stdio("python-falls-back.mcprec", "python client.py", "node server1.mjs stdio", falls_back),
-    on_stdio("python1.mcprec", "python1 client.py", "python1 server.py", small),
+    on_stdio("python1.mcprec", "python1 client.py", "python1 server.py", python_script),
     Conversation {
         file: "python1-http.mcprec",
         client: "python1 client.py",
         server: "python1 server.py streamable-http",
         over: Over::Http,
-        script: small,
+        script: python_script,
     },
     Conversation {
         file: "rust-http.mcprec",
@@ -207,28 +208,8 @@ fn rounds() -> Value {
     })
 }
 
-fn small() -> Value {
-    json!({
-        "capabilities": {"elicitation": {"form": {}}},
-        "steps": [
-            ["tools/list"],
-            ["tools/call", {"name": "add", "arguments": {"a": 2, "b": 40}}],
-            ["tools/call", {"name": "add", "arguments": {"a": "x", "b": 1}}],
-            ["tools/call", {"name": "fail"}],
-            ["tools/call", {"name": "progress", "arguments": {"n": 3}}, {"progress": true}],
-            ["tools/call", {"name": "log", "arguments": {"text": "☃"}}],
-            ["tools/call", {"name": "order"}],
-            ["resources/list"],
-            ["resources/read", {"uri": "note://snowman"}],
-            ["resources/read", {"uri": "note://nowhere"}],
-            ["prompts/list"],
-            ["prompts/get", {"name": "greet", "arguments": {"name": "Bo"}}],
-        ],
-    })
-}
-
 fn small_legacy() -> Value {
-    let mut script = small();
+    let mut script = python_script();
     script["mode"] = "legacy".into();
     script
 }

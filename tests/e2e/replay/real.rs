@@ -10,6 +10,7 @@ use super::player;
 use crate::http_peers::programs::Tap;
 use crate::peers;
 use crate::support::{Scratch, TAP, talk};
+use crate::third_party::python_script;
 
 /// What a client prints that talks to a server.
 #[track_caller]
@@ -114,26 +115,6 @@ pub(crate) fn everything() -> Value {
     })
 }
 
-pub(crate) fn small() -> Value {
-    json!({
-        "capabilities": {"elicitation": {"form": {}}},
-        "steps": [
-            ["tools/list"],
-            ["tools/call", {"name": "add", "arguments": {"a": 2, "b": 40}}],
-            ["tools/call", {"name": "add", "arguments": {"a": "x", "b": 1}}],
-            ["tools/call", {"name": "fail"}],
-            ["tools/call", {"name": "progress", "arguments": {"n": 3}}, {"progress": true}],
-            ["tools/call", {"name": "log", "arguments": {"text": "☃"}}],
-            ["tools/call", {"name": "order"}],
-            ["resources/list"],
-            ["resources/read", {"uri": "note://snowman"}],
-            ["resources/read", {"uri": "note://nowhere"}],
-            ["prompts/list"],
-            ["prompts/get", {"name": "greet", "arguments": {"name": "Bo"}}],
-        ],
-    })
-}
-
 #[test]
 fn a_typescript_client_sees_of_the_everything_server_what_it_saw_live() {
     if let Some(node) = peers::node("replay of the everything server") {
@@ -158,14 +139,14 @@ fn a_python_client_of_both_eras_falls_back_as_it_did_live() {
 #[test]
 fn a_python_client_goes_its_rounds_in_the_modern_era() {
     if let Some(python) = peers::python("replay of a Python server in the modern era") {
-        check(&python.client(), &python.server(), &small());
+        check(&python.client(), &python.server(), &python_script());
     }
 }
 
 #[test]
 fn a_typescript_client_sees_of_a_python_server_what_it_saw_live() {
     if let Some((node, python)) = peers::node_and_python("replay of a Python server to TypeScript") {
-        check(&node.client(), &python.server(), &small());
+        check(&node.client(), &python.server(), &python_script());
     }
 }
 
@@ -182,7 +163,7 @@ fn clients_over_http_get_the_recorded_answers() {
         [&tap[..], &python.server()].concat()
     };
     for (mode, name) in [("legacy", "legacy"), ("2026-07-28", "modern")] {
-        let mut script = small();
+        let mut script = python_script();
         script["mode"] = mode.into();
         seen(&scratch, &python.client(), &tap(name), &script);
         let served = Tap::start(scratch.tap(["replay", name, "--http", "127.0.0.1:0"]));
@@ -218,7 +199,7 @@ fn a_recording_over_http_is_played_by_conversation() {
     let scratch = Scratch::new();
     let url = |tap: &Tap| [OsString::from(format!("http://{}/mcp", tap.address()))];
     for mode in ["legacy", "2026-07-28"] {
-        let mut script = small();
+        let mut script = python_script();
         script["mode"] = mode.into();
         let command = python.server();
         let server = command.iter().map(|word| word.to_str().unwrap());
@@ -254,7 +235,7 @@ fn a_client_over_sse_gets_the_recorded_answers() {
     let scratch = Scratch::new();
     let tap = [TAP.into(), "--db".into(), scratch.db().into(), "run".into(), "--name".into(), "peer".into()];
     let tapped: Vec<OsString> = tap.into_iter().chain(["--".into()]).chain(python.server()).collect();
-    let mut script = small();
+    let mut script = python_script();
     seen(&scratch, &node.client(), &tapped, &script);
     script["transport"] = "sse".into();
     let served = Tap::start(scratch.tap(["replay", "peer", "--http", "127.0.0.1:0"]));

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::http_peers::programs::Tap;
 use crate::peers;
-use crate::replay::real::{everything, seen, small};
+use crate::replay::real::{everything, seen};
 use crate::support::{Scratch, TAP, talk};
+use crate::third_party::python_script;
 
 /// Records a conversation, and gives the references to it: a session, a file without loss, a fixture.
 fn record(scratch: &Scratch, client: &[OsString], server: &[OsString], script: &Value) -> Vec<String> {
@@ -132,7 +133,7 @@ fn a_python_server_is_as_recorded_in_both_eras() {
     };
     for mode in ["legacy", "2026-07-28"] {
         let scratch = Scratch::new();
-        let mut script = small();
+        let mut script = python_script();
         script["mode"] = mode.into();
         for reference in record(&scratch, &python.client(), &python.server(), &script) {
             let text = printed(&scratch, 0, &[&reference], &python.server());
@@ -150,7 +151,7 @@ fn a_recording_over_http_is_played_session_by_session() {
     let client = node.script("client2.mjs", &[]);
     let scratch = Scratch::new();
     for mode in ["legacy", "2026-07-28"] {
-        let mut script = small();
+        let mut script = python_script();
         script["mode"] = mode.into();
         let command = python.server();
         let server: Vec<&str> = command.iter().map(|word| word.to_str().unwrap()).collect();
