@@ -6,7 +6,7 @@ mod laid;
 use tap_compare::{DriftClass, Piece};
 use tap_session::At;
 
-use crate::data::SessionKey;
+use crate::data::{Began, SessionKey};
 use crate::effect::Ticket;
 use crate::model::{Asked, Pane, View};
 
@@ -73,8 +73,8 @@ pub struct CompareLine {
 pub struct ComparedSide {
     /// How it is named on the command line.
     pub reference: String,
-    /// When it began, as people write it here.
-    pub began: String,
+    /// When it began.
+    pub began: Began,
     /// Name and version of the server.
     pub server: String,
     /// Calls that are compared.

@@ -131,6 +131,8 @@ pub(crate) struct Open {
     pub(crate) filter: Option<Arc<Filter>>,
     pub(crate) last_seq: u64,
     pub(crate) live: bool,
+    /// All that was recorded before it was opened is known: the list ends where the session does.
+    pub(crate) complete: bool,
     pub(crate) pane: Pane,
     pub(crate) zoomed: bool,
     pub(crate) detail: Option<Detail>,
@@ -232,6 +234,7 @@ impl Open {
             filter: _,
             last_seq: _,
             live: _,
+            complete: _,
             pane: _,
             zoomed: _,
             postponed: _,

@@ -58,6 +58,7 @@ impl Inspector {
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         let before = self.open.as_ref().and_then(|open| open.rows.current().map(Row::at));
+        let (view, note) = (self.view, self.note.clone());
         match input {
             Input::Key(key) => self.key(key, &mut effects),
             Input::Paste(text) => self.paste(&text),
@@ -96,6 +97,10 @@ impl Inspector {
         self.fit();
         if self.view.name().is_some() {
             self.last_view = self.view;
+        }
+        if self.view != view && self.note == note {
+            // What was said of a view is not true of another one.
+            self.note = None;
         }
         effects
     }

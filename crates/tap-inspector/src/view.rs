@@ -100,7 +100,7 @@ impl Inspector {
         let about = match (&self.open, self.view) {
             (_, View::Compare) => self.about_compare(),
             (_, View::Sessions) | (None, _) => self.about_sessions(),
-            (Some(open), _) => self.about_session(open),
+            (Some(open), _) => self.about_session(open, width),
         };
         let lines = vec![fitted(Line::from(tabs), width, Default::default()), fitted(about, width, Default::default())];
         frame.render_widget(Paragraph::new(lines), area);

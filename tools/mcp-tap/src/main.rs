@@ -20,6 +20,7 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod said;
 mod searching;
 mod subject;
 mod telling;

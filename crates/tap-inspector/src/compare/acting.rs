@@ -69,7 +69,7 @@ impl Inspector {
                 let forward = action == Action::NextChange;
                 if !compare.seek(forward) {
                     let more = if forward && compare.ticket.is_some() { "; it is still compared" } else { "" };
-                    let text = if forward { "no difference behind this" } else { "no difference before this" };
+                    let text = if forward { "no difference below this line" } else { "no difference above this line" };
                     self.say(format!("{text}{more}"), false);
                 }
             }

@@ -21,9 +21,7 @@ impl Inspector {
         };
         match action {
             Action::First | Action::Last if view == View::Timeline && open.pane == Pane::List => {
-                open.point = None;
-                open.rows.follow = action == Action::Last && open.live;
-                self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
+                self.go_to_either_end(action == Action::Last, effects);
             }
             Action::First => self.move_by(isize::MIN / 2),
             Action::Last => self.move_by(isize::MAX / 2),
@@ -51,6 +49,7 @@ impl Inspector {
                 }
             }
             Action::Zoom => open.zoomed = !open.zoomed,
+            Action::Follow if !open.live => self.say("the session is over; G goes to its end", false),
             Action::Follow => {
                 open.rows.follow = !open.rows.follow;
                 let follow = open.rows.follow;

@@ -5,7 +5,6 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
-use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::Key;
@@ -119,8 +118,8 @@ impl Inspector {
         let lines: Vec<_> = lines.into_iter().skip(top).collect();
         let inner = inset(area, 2, 1);
         frame.render_widget(Clear, inner);
-        let block =
-            Block::bordered().title(" keys here; j k scroll, any other key closes ").border_style(self.theme.frame);
+        let title = format!(" {}; j k scroll, any other key closes ", crate::words::KEYS_HERE);
+        let block = Block::bordered().title(title).border_style(self.theme.frame);
         frame.render_widget(Paragraph::new(lines).block(block), inner);
     }
 
@@ -154,7 +153,7 @@ impl Inspector {
                 below.extend(error.help.map(|help| Line::from(span(&help, Style::new()))));
             }
         }
-        for candidate in complete(&prompt.text, prompt.cursor).into_iter().take(CANDIDATES) {
+        for candidate in self.candidates(prompt).into_iter().take(CANDIDATES) {
             below.push(Line::from(vec![
                 cell(&candidate.text, 18, self.theme.name),
                 span(&candidate.about, self.theme.dim),

@@ -76,6 +76,11 @@ impl Screen {
         self.lines().any(|line| line.contains(text))
     }
 
+    /// The line that tells of the session, with its filter.
+    pub(super) fn head(&self) -> String {
+        self.lines().nth(1).unwrap_or_default()
+    }
+
     /// Whether there are rows of a list of messages: each has an arrow.
     pub(super) fn has_rows(&self) -> bool {
         self.lines().skip(4).any(|line| line.contains(" -> ") || line.contains(" <- "))

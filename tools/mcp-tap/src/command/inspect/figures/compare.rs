@@ -19,7 +19,7 @@ use tap_store::{SessionId, Store};
 
 use self::lines::{Lines, about};
 use super::super::asked::{Answers, Opened};
-use super::super::lists::clock;
+use super::super::lists::began;
 use crate::arguments::{Global, When};
 use crate::command::diff::text;
 use crate::comparing::gather::{Gathered, gather};
@@ -173,7 +173,7 @@ impl<'a> Comparer<'a> {
             let (session, name) = of_key.ok_or_else(|| Failure::new("there is no such session any more"))?;
             let side = ComparedSide {
                 reference: name.clone(),
-                began: clock(&self.opened.zone, session.start.opened_unix_ns, "%b %d %H:%M"),
+                began: began(&self.opened.zone, session.start.opened_unix_ns),
                 live: session.live,
                 ..ComparedSide::default()
             };
