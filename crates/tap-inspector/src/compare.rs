@@ -8,7 +8,8 @@ use tap_session::At;
 
 use crate::data::{Began, SessionKey};
 use crate::effect::Ticket;
-use crate::model::{Asked, Pane, View};
+use crate::model::{Pane, View};
+use crate::open::Asked;
 
 pub(crate) use laid::{DiffLine, Laid, beside_width};
 

@@ -9,6 +9,7 @@ use crate::about::{About, AboutPart};
 use crate::compare::{CompareQuery, Compared, LineDifferences};
 use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::overview::Overview;
+use crate::picture::{Picture, PictureQuery};
 use crate::search::Hits;
 use crate::sessions::SessionSummary;
 use crate::stats::{StatsAnswer, StatsQuery};
@@ -111,6 +112,8 @@ pub enum Query {
     CompareReport(CompareQuery),
     /// What fits in all sessions, the newest first; told in parts.
     Search(Arc<Filter>),
+    /// The pixels of an image.
+    Picture(PictureQuery),
 }
 
 /// Which rows are wanted.
@@ -218,6 +221,8 @@ pub enum Answer {
     Report(Vec<u8>),
     /// What was found in all sessions, since the last part.
     Hits(Box<Hits>),
+    /// An image.
+    Picture(Box<Picture>),
     /// A session has grown, is over, or all of it was worked out.
     Grown(Growth),
 }

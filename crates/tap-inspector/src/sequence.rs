@@ -15,7 +15,8 @@ use tap_session::{At, Link, LinkKind, RowKind};
 use crate::data::Row;
 use crate::effect::{Answer, Effect, Query, RowsPart, Ticket};
 use crate::keymap::Action;
-use crate::model::{Asked, Inspector, Open, Pane, Point, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::{Asked, Open, Point};
 
 use axis::{Axis, Range, Scale};
 use bars::{Bar, bars, moment};

@@ -6,7 +6,8 @@ use tap_compare::DriftClass;
 
 use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
-use crate::model::{Inspector, Open, Overlay, Pane, View};
+use crate::model::{Inspector, Overlay, Pane, View};
+use crate::open::Open;
 use crate::tree::Tree;
 
 /// How often a session that grows is looked at again, nanoseconds.

@@ -18,7 +18,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::keymap::{Action, KEYMAP, Scope};
-use crate::model::{Form, Inspector, Open, Pane, View};
+use crate::model::{Form, Inspector, Pane, View};
+use crate::open::Open;
 use crate::text::{fitted, span};
 
 pub(crate) use sessions::PANEL_FROM;

@@ -4,7 +4,8 @@ use super::{Compare, CompareLine, CompareQuery, Compared, Laid, LineDifferences}
 use crate::data::SessionKey;
 use crate::effect::{Effect, Query, RowsPart, Ticket};
 use crate::keymap::Action;
-use crate::model::{Asked, Inspector, Pane, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::Asked;
 
 /// Paths that do not count, at most.
 const IGNORED: usize = 100;

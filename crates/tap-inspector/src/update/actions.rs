@@ -3,7 +3,8 @@
 use crate::detail::Copied;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
-use crate::model::{Form, Inspector, Overlay, Pane, Point, View};
+use crate::model::{Form, Inspector, Overlay, Pane, View};
+use crate::open::Point;
 use crate::prompt::Prompt;
 
 use super::navigate::Sought;
@@ -146,6 +147,7 @@ impl Inspector {
                     effects.push(Effect::Copy(reference));
                 }
             }
+            Action::Picture => self.show_picture(effects),
             Action::CopyMenu => self.overlay = Some(Overlay::Copy(0)),
             Action::CopyMessage => self.copy(Copied::Message, effects),
             Action::CopyAsCall | Action::WriteFile | Action::WriteValue | Action::Pager | Action::Editor => {

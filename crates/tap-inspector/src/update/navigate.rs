@@ -9,7 +9,8 @@ use super::session::rows_query;
 use crate::about::Target;
 use crate::data::{Row, SessionKey};
 use crate::effect::{Effect, Query, RowsPart, RowsQuery};
-use crate::model::{Inspector, Open, Pane, Point, Seeking, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::{Open, Point, Seeking};
 use crate::place::Place;
 
 /// How many jumps are remembered.

@@ -7,9 +7,11 @@ use tap_session::At;
 
 use crate::data::{EndKind, Row, SessionLine};
 use crate::effect::{Answer, Effect, Growth, Query, RowsPart, RowsQuery, Ticket};
+use crate::findings::Findings;
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
+use crate::model::{Detail, Inspector, Pane, View};
+use crate::open::{Asked, Open, Postponed};
 use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
@@ -291,7 +293,8 @@ impl Inspector {
             | Answer::Marks(..)
             | Answer::Judged(..)
             | Answer::Changed(_)
-            | Answer::Hits(_) => {}
+            | Answer::Hits(_)
+            | Answer::Picture(_) => {}
         }
     }
 

@@ -23,7 +23,7 @@ impl Inspector {
                 | Overlay::Label(prompt, _)
                 | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),
-            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..)) | None => {}
+            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..) | Overlay::Picture(_)) | None => {}
         }
     }
 

@@ -24,6 +24,7 @@ impl Inspector {
             None => {}
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
+            Some(Overlay::Picture(shown)) => self.draw_picture(frame, inset(area, 2, 1), shown),
             Some(Overlay::Copy(chosen)) => {
                 let items = self.copies();
                 let lines: Vec<Line<'static>> = items

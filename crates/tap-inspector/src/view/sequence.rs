@@ -15,7 +15,8 @@ use tap_text::duration;
 
 use self::lifelines::Lanes;
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::sequence::Screen;
 use crate::sequence::axis::{Axis, Scale};
 use crate::sequence::bars::{moment, spent};
@@ -114,7 +115,7 @@ impl Inspector {
             let about = match axis.scale {
                 Scale::Ordinal => "by order, a step a message".into(),
                 Scale::Linear => format!("linear, since #{origin}"),
-                Scale::Logarithmic => "logarithmic, since each request".into(),
+                Scale::Logarithmic => "log, since each request".into(),
             };
             names.push(Span::styled(" │ ", self.theme.frame));
             names.push(cell(&about, parts.waterfall, self.theme.dim));

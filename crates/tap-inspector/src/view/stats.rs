@@ -9,8 +9,9 @@ use tap_text::{counted, duration, thousands};
 use unicode_width::UnicodeWidthStr;
 
 use super::TWO_PANES;
-use crate::model::{Inspector, Open};
-use crate::stats::{StatsAnswer, StatsLine};
+use crate::model::Inspector;
+use crate::open::Open;
+use crate::stats::{StatsAnswer, StatsBy, StatsLine};
 use crate::text::{cell, fitted, right, span};
 
 /// Signs of a sparkline, the lowest first.
@@ -146,7 +147,7 @@ impl Inspector {
     }
 
     fn stats_list(&self, open: &Open, shown: &StatsAnswer, layout: &StatsLayout, width: usize) -> Vec<Line<'static>> {
-        let columns = columns(width);
+        let columns = columns(width, least_name(open.stats.by));
         let name = width.saturating_sub(1 + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>());
         let mut head = vec![Span::raw(" "), cell(&open.stats.by.name().to_uppercase(), name, self.theme.dim)];
         head.extend(columns.iter().map(|column| right(COLUMNS[*column].0, COLUMNS[*column].1, self.theme.dim)));
@@ -343,12 +344,21 @@ fn sparkline(stretches: &[(u64, u64)], columns: usize, sign: impl Fn((u64, u64))
         .collect()
 }
 
-/// The columns for which there is room, in their order.
-fn columns(width: usize) -> Vec<usize> {
+/// How many columns a name needs: an hour is told whole, and of an error more than how it begins.
+fn least_name(by: StatsBy) -> usize {
+    match by {
+        StatsBy::Hour => 19,
+        StatsBy::Error => 36,
+        StatsBy::Tool | StatsBy::Method | StatsBy::Conversation => 16,
+    }
+}
+
+/// The columns for which there is room beside a name of that width, in their order.
+fn columns(width: usize, name: usize) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
     let mut leaves = LEAVES.iter();
     // A name needs that much.
-    while width < 16 + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>() {
+    while width < name + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>() {
         match leaves.next() {
             Some(leaves) => columns.retain(|column| column != leaves),
             None => break,
@@ -425,11 +435,11 @@ mod tests {
     #[test]
     fn columns_fit_and_go_in_their_order() {
         for width in 20..200 {
-            let used: usize = columns(width).iter().map(|column| COLUMNS[*column].1).sum();
+            let used: usize = columns(width, 16).iter().map(|column| COLUMNS[*column].1).sum();
             assert!(used < width, "{width}");
         }
-        assert_eq!(columns(80).len(), COLUMNS.len());
-        assert_eq!(columns(52), [0, 1, 2, 3, 8]);
+        assert_eq!(columns(80, 16).len(), COLUMNS.len());
+        assert_eq!(columns(52, 16), [0, 1, 2, 3, 8]);
     }
 
     #[test]

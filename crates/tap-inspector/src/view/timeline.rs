@@ -11,7 +11,8 @@ use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
 use crate::data::{Row, Tone};
-use crate::model::{Inspector, Open, Pane, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::Open;
 use crate::text::{cell, fitted, right, span};
 use crate::words;
 

@@ -10,7 +10,8 @@ use tap_text::{counted, thousands};
 use unicode_width::UnicodeWidthStr;
 
 use super::{TWO_PANES, list_width};
-use crate::model::{Inspector, Open, Pane};
+use crate::model::{Inspector, Pane};
+use crate::open::Open;
 use crate::text::{cell, fitted, right, span};
 use crate::tools::{Definition, DefinitionLine, Difference, OfferKind, OfferLine, ToolsAnswer};
 

@@ -7,7 +7,8 @@ use tap_session::RowKind;
 use tap_text::duration;
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::sequence::axis::{Axis, Scale};
 use crate::sequence::bars::{Bar, moment, running};
 

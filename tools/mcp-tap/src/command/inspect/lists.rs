@@ -146,7 +146,8 @@ impl<'a> Lists<'a> {
             | Query::Compare(..)
             | Query::CompareLine(..)
             | Query::CompareReport(..)
-            | Query::Search(_) => Ok(()),
+            | Query::Search(_)
+            | Query::Picture(_) => Ok(()),
         };
         if let Err(error) = done {
             answers.fail(Some(ticket), error.to_string());

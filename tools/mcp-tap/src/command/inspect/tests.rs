@@ -51,6 +51,7 @@ struct Bench<'a> {
     figures: Figures<'a>,
     compare: Comparer<'a>,
     withdrawn: Withdrawn,
+    answers: Answers,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -82,6 +83,7 @@ impl Bench<'_> {
                         }
                     }
                     Query::About(..) => self.about.answer(ticket, query),
+                    Query::Picture(_) => super::picture::answer(ticket, query, &self.answers),
                     _ => {
                         self.lists.answer(ticket, query);
                         while self.lists.has_work() {
@@ -173,6 +175,7 @@ fn look_with<R>(
         figures: Figures::new(opened, &answers),
         compare: Comparer::new(opened, &answers),
         withdrawn,
+        answers: answers.clone(),
         inputs: &inputs,
         done: Vec::new(),
         size,

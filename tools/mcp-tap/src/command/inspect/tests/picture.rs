@@ -219,8 +219,8 @@ fn the_pictures_are_what_the_inspector_shows() {
     hold(
         "inspector.svg",
         "The inspector: a session of mcp-tap demo, with the cursor on a tool that failed, and its message beside it.",
-        (112, 30),
-        "] ] ctrl-left",
+        (120, 28),
+        "] ] ctrl-right ctrl-right",
     );
 }
 
