@@ -20,6 +20,8 @@ pub struct CompareQuery {
     pub a: SessionKey,
     /// The other, of which it is told how it differs.
     pub b: SessionKey,
+    /// Of A and of B: the one session of MCP that is compared, where a recording over HTTP holds many; `None` for all as one.
+    pub conversations: [Option<u64>; 2],
     /// Paths that do not count, as `mcp-tap diff --ignore` takes them.
     pub ignore: Vec<String>,
     /// How often it was asked for anew: what was read for another number is not used again.
@@ -88,6 +90,8 @@ pub struct ComparedSide {
     pub through: u64,
     /// It goes on.
     pub live: bool,
+    /// How many sessions of MCP it holds.
+    pub n_conversations: u64,
 }
 
 /// How two sessions differ: a part of it. Figures are those up to now, lines those since the last part.

@@ -127,6 +127,8 @@ pub enum Action {
     OpenInB,
     IgnorePath,
     IgnoreNothing,
+    OtherOfA,
+    OtherOfB,
     CompareAnew,
     ExportReport,
 }
@@ -261,6 +263,8 @@ pub const KEYMAP: &[Binding] = &[
         "ignore-path",
         "leave out the place under the cursor, as `--ignore` does",
     ),
+    bind(Scope::Compare, &["c"], Action::OtherOfB, "other-of-b", "the next session of MCP of B, then all as one"),
+    bind(Scope::Compare, &["C"], Action::OtherOfA, "other-of-a", "the next session of MCP of A, then all as one"),
     bind(Scope::Compare, &["U"], Action::IgnoreNothing, "ignore-nothing", "leave out nothing any more"),
     bind(Scope::Compare, &["ctrl-r", "f5"], Action::CompareAnew, "compare-anew", "read both sessions again"),
     bind(Scope::Compare, &["x"], Action::ExportReport, "export-report", "write the text of `mcp-tap diff` to a file"),

@@ -105,23 +105,27 @@ impl Terminal {
         }
     }
 
-    /// Types a key, and says when the last of what it changed was on the screen, milliseconds. A key that changes nothing
-    /// counts for nothing.
-    pub(super) fn key(&mut self, key: &str) -> Result<Option<f64>, String> {
+    /// Types a key, and says when the first and the last of what it changed was on the screen, milliseconds. A key that changes
+    /// nothing counts for nothing.
+    pub(super) fn key(&mut self, key: &str) -> Result<Option<(f64, f64)>, String> {
         self.settle();
         let from = self.send(key)?;
-        let mut last = None;
+        let (mut first, mut last) = (None, None);
         loop {
             let wait = if last.is_none() { NOTHING } else { QUIET };
             match self.written.recv_timeout(wait) {
-                Ok((at, bytes)) if self.screen.feed(&bytes) => last = Some(at),
+                Ok((at, bytes)) if self.screen.feed(&bytes) => {
+                    first = first.or(Some(at));
+                    last = Some(at);
+                }
                 // What shows nothing does not hold up the end for ever.
                 Ok((at, _)) if last.is_some_and(|last: Instant| last + QUIET < at) => break,
                 Ok(_) => {}
                 Err(_) => break,
             }
         }
-        Ok(last.map(|last| milliseconds(last.saturating_duration_since(from))))
+        let taken = |at: Instant| milliseconds(at.saturating_duration_since(from));
+        Ok(first.zip(last).map(|(first, last)| (taken(first), taken(last))))
     }
 
     /// Takes what is written until nothing more comes for a moment.
