@@ -43,6 +43,8 @@ pub struct Tapped {
     /// In which argument the server's command, or its address, is.
     pub(crate) at: usize,
     pub(crate) was: Was,
+    /// Headers, each with the variable that has its value.
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 /// What was there before and cannot be told from what is there now: the value of `--was`.
@@ -141,13 +143,14 @@ impl Tapped {
             }),
             true => Launch::Http(Remote {
                 url: meant,
-                headers: options.headers(line),
+                headers: options.values(line),
                 headers_from_environment: Vec::new(),
                 bearer_variable: options.value("--bearer-env").map(str::to_owned),
                 transport: was.kind.clone(),
             }),
         };
-        Some(Self { program: line.command.clone(), behind, at, was })
+        let headers = options.headers().map(|(header, variable)| (header.to_owned(), variable.to_owned())).collect();
+        Some(Self { program: line.command.clone(), behind, at, was, headers })
     }
 }
 
@@ -190,14 +193,18 @@ impl<'a> Options<'a> {
         self.read.iter().find(|(read, _)| *read == name).and_then(|(_, value)| *value)
     }
 
-    /// The headers that are sent, with their values where the configuration has them.
-    fn headers(&self, line: &CommandLine) -> Vec<(String, String)> {
+    /// Headers, each with the variable that has its value.
+    fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let named = self.read.iter().filter(|(name, _)| *name == "--header-env");
-        let pairs = named.filter_map(|(_, value)| value.and_then(|value| value.split_once('=')));
+        named.filter_map(|(_, value)| value.and_then(|value| value.split_once('=')))
+    }
+
+    /// The headers that are sent, with their values where the configuration has them.
+    fn values(&self, line: &CommandLine) -> Vec<(String, String)> {
         let value_of = |variable: &str| {
             let found = line.environment.iter().find(|(name, _)| name == variable);
             found.map(|(_, value)| value.clone())
         };
-        pairs.filter_map(|(header, variable)| Some((header.to_owned(), value_of(variable)?))).collect()
+        self.headers().filter_map(|(header, variable)| Some((header.to_owned(), value_of(variable)?))).collect()
     }
 }

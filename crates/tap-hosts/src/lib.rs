@@ -10,12 +10,15 @@
 
 mod command_line;
 mod document;
+mod edit;
 mod host;
 mod json;
+mod mask;
 mod node;
 mod read;
 mod server;
 mod shape;
+mod splice;
 mod toml;
 mod variables;
 mod yaml;
@@ -25,7 +28,9 @@ mod tests;
 
 pub use command_line::{Tap, Tapped};
 pub use document::{Document, DocumentError, Format};
+pub use edit::{Edited, Refusal, Refused, unwrap, wrap};
 pub use host::{Folders, Host, Place, Platform, Scope, places};
+pub use mask::masked;
 pub use node::{Map, Member, Node, Value};
 pub use read::{Problem, Read, read};
 pub use server::{CommandLine, Launch, Remote, Server};

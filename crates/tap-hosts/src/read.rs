@@ -164,26 +164,28 @@ impl<'d> Reader<'d> {
     fn launch(&mut self, node: &'d Node, map: &'d Map, path: &str) -> (Launch, &'d Node, &'static str) {
         let words = self.words;
         let kind = map.get("type").or_else(|| map.get("transport"));
-        let kind_text = kind.and_then(|kind| self.text(kind, path));
+        let source = map.get("source").filter(|_| self.shape == Shape::Zed);
+        let kind_text = kind.or(source).and_then(|kind| self.text(kind, path));
         let command = map.get(words.command).filter(|member| member.value.value != Value::Null);
         let url = words.url.iter().find_map(|word| map.get(word)).filter(|member| member.value.value != Value::Null);
         // As it once was in Zed.
-        if let Some(inner) = command.filter(|_| self.shape == Shape::Zed) {
-            if let Some(inner_map) = inner.value.map() {
-                let path = format!("{path}.command");
-                let launch = self.command(inner_map, map, inner_map.get("path"), &path);
-                return (launch, &inner.value, "path");
-            }
+        let inner = command.filter(|_| self.shape == Shape::Zed);
+        if let Some((inner, inner_map)) = inner.and_then(|inner| Some((inner, inner.value.map()?))) {
+            let launch = self.command(inner_map, map, inner_map.get("path"), &format!("{path}.command"));
+            return (launch, &inner.value, "path");
         }
         let says_http = kind_text.as_deref().is_some_and(|kind| {
             ["http", "sse", "remote", "websocket"].iter().any(|word| kind.to_ascii_lowercase().contains(word))
         });
         let launch = match (command, url) {
             (Some(command), url) if !(says_http && url.is_some()) => self.command(map, map, Some(command), path),
-            (_, Some(url)) => self.remote(map, url, kind_text, path),
+            (_, Some(url)) => {
+                let transport = kind_text.filter(|_| kind.is_some());
+                self.remote(map, url, transport, path)
+            }
             _ => match kind_text {
                 // What the host has in itself.
-                Some(kind) if kind != words.stdio && !says_http => Launch::Other(kind),
+                Some(kind) if kind != words.stdio && kind != "custom" && !says_http => Launch::Other(kind),
                 _ => {
                     let what = format!("it has neither `{}` nor `{}`", words.command, words.url[0]);
                     let at = map.0.first().map_or(node.span.start, |member| member.key_span.start);

@@ -19,6 +19,13 @@ impl Splices {
         self.0.extend(others.0);
     }
 
+    /// Each once.
+    pub(crate) fn without_doubles(mut self) -> Self {
+        self.0.sort_by_key(|(span, _)| (span.start, span.end));
+        self.0.dedup_by(|a, b| a.0 == b.0);
+        self
+    }
+
     /// The text with them; `None` if they overlap or are not within it.
     pub(crate) fn apply(mut self, text: &str) -> Option<String> {
         // Stable, so that what is inserted at one place stays in the order in which it was said.

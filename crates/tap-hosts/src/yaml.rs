@@ -63,6 +63,19 @@ impl<'t> Reading<'t> {
         start..end.max(start)
     }
 
+    /// Where a list or a map ends. In brackets that is behind the closing one, wherever the parser says it ends.
+    fn end(&self, span: Span, is_block: bool, bracket: char) -> usize {
+        let span = self.span(span);
+        if is_block {
+            return span.end;
+        }
+        let before = self.text.get(..span.end.max(span.start + 1)).unwrap_or(self.text);
+        if self.text.get(span.start..).is_some_and(|rest| rest.starts_with(bracket)) {
+            return span.start + 1;
+        }
+        before.rfind(bracket).map_or(span.end, |at| at + 1)
+    }
+
     fn next(&self, events: &mut dyn Iterator<Item = Next<'t>>) -> Result<(Event<'t>, Span), DocumentError> {
         match events.next() {
             Some(Ok(next)) => Ok(next),
@@ -91,8 +104,8 @@ impl<'t> Reading<'t> {
                     _ => Value::Text(text.clone().into_owned()),
                 };
                 let raw = self.text.get(range.clone()).unwrap_or_default();
-                // A plain text may be said to go on to where the next thing begins.
-                let end = range.start + raw.trim_end_matches([' ', '\t', '\r', '\n']).len();
+                // White space and a comment behind it may be said to be of it.
+                let end = range.start + quoted_length(raw).unwrap_or_else(|| raw.trim_end().len());
                 let node = Node { is_shared: tag.is_some(), ..Node::new(range.start..end, value) };
                 (node, anchor)
             }
@@ -101,7 +114,7 @@ impl<'t> Reading<'t> {
                 let mut list = Vec::new();
                 let end = loop {
                     match self.next(events)? {
-                        (Event::SequenceEnd, end) => break self.span(end).end,
+                        (Event::SequenceEnd, end) => break self.end(end, is_block, ']'),
                         (event, span) => list.push(self.node(event, span, events, depth + 1)?),
                     }
                 };
@@ -114,7 +127,7 @@ impl<'t> Reading<'t> {
                 let mut members = Vec::new();
                 let end = loop {
                     let key = match self.next(events)? {
-                        (Event::MappingEnd, end) => break self.span(end).end,
+                        (Event::MappingEnd, end) => break self.end(end, is_block, '}'),
                         (event, span) => self.node(event, span, events, depth + 1)?,
                     };
                     let (event, span) = self.next(events)?;
@@ -143,6 +156,26 @@ impl<'t> Reading<'t> {
         }
         Ok(node)
     }
+}
+
+/// How long a text in quotation marks is that stands at the beginning, with the marks; `None` where there is none.
+fn quoted_length(raw: &str) -> Option<usize> {
+    let quote = raw.chars().next().filter(|first| matches!(first, '"' | '\''))?;
+    let mut rest = raw.char_indices().skip(1).peekable();
+    while let Some((at, character)) = rest.next() {
+        match character {
+            '\\' if quote == '"' => {
+                rest.next();
+            }
+            // Two of them are one in the text.
+            _ if character == quote && quote == '\'' && rest.peek().is_some_and(|(_, next)| *next == quote) => {
+                rest.next();
+            }
+            _ if character == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn size(node: &Node) -> usize {

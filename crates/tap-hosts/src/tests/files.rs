@@ -210,9 +210,8 @@ model = "y"
         Shape::Zed,
         r#"4:context_servers.new new = npx ["-y", "x"] + source
 5:context_servers.old old = node ["s.js"] A=b + settings
-6:context_servers.ext ext = other  + source settings
+6:context_servers.ext ext = other extension + source settings
 7:context_servers.web web = https://example.com/mcp None
-6: context_servers.ext: it has neither `command` nor `url`
 "#,
     ),
     (
