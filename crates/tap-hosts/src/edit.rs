@@ -50,7 +50,7 @@ pub enum Refusal {
     #[error("the host starts it without a command, so nothing can stand before it")]
     NoCommand,
     /// Something about it is not as it should be.
-    #[error("what is configured for it is not right; see above")]
+    #[error("what is configured for it is not right")]
     Wrong,
     /// An alias, an anchor or a tag.
     #[error("`{0}` is an alias, an anchor or a tag of YAML; what is changed there may be meant elsewhere too")]

@@ -96,7 +96,7 @@ fn what_cannot_be_done_exactly_is_refused_with_the_reason() {
             Shape::McpServers,
             "a: `url` is written in a way that could not be put back as it is\n\
              b: `args` is written in a way that could not be put back as it is\n\
-             c: what is configured for it is not right; see above\n",
+             c: what is configured for it is not right\n",
         ),
         (
             "{\"mcpServers\": {\"a\": {\"url\": \"http://x\", \"oauth\": {}}, \"b\": {\"url\": \"http://x\", \"headers\": {\"A\": \"1\"}, \"env\": {}},
