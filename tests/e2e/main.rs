@@ -35,3 +35,4 @@ mod replay;
 mod signals;
 mod third_party;
 mod verify;
+mod wrap;

@@ -23,3 +23,4 @@ pub(crate) mod stats;
 mod stop;
 pub(crate) mod transfer;
 pub(crate) mod verify;
+pub(crate) mod wrap;
