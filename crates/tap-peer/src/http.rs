@@ -10,7 +10,7 @@ use tap_relay::{Clock, Copies};
 use tokio::sync::mpsc;
 
 use crate::error::ConnectError;
-use crate::link::{LINES, Link, LinkEnd, channel};
+use crate::link::{Alive, LINES, Link, LinkEnd, channel};
 use crate::remote::{FromRemote, Outlet, Remote, carry};
 
 /// How long the end of a session may take: what was asked is answered by then, or is not.
@@ -78,7 +78,9 @@ pub(crate) fn link(server: &HttpServer, copies: Option<Arc<Copies>>) -> Result<L
             outlet.taken(n_bytes);
         }
     });
+    let alive = Alive::new();
     let ended = tokio::spawn(async move {
+        let _alive = alive;
         let notices = Mutex::new(Vec::new());
         let say = |what| match what {
             FromRemote::Line(line) => drop(said.send(line)),

@@ -28,7 +28,7 @@ pub use self::error::{CallError, ConnectError, ListError};
 pub use self::features::{Subscription, Watched};
 pub use self::handler::{Asked, Cannot, Handler, Notified, Reply};
 pub use self::http::HttpServer;
-pub use self::link::LinkEnd;
+pub use self::link::{LinkEnd, all_ended};
 pub use self::list::{Item, ListKind, Listing, MAX_LIST_BYTES, MAX_LIST_ITEMS, MAX_PAGES, NotWhole};
 pub use self::remote::{FromRemote, Outlet, Remote, carry};
 pub use self::standing::{Backoff, Standing};

@@ -1,11 +1,11 @@
 //! What a client is put on: lines to a server, lines from it, and an end.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tap_transport::Ending;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// What may wait to be written to a server that does not read, bytes. Beyond that the session is given up.
@@ -73,6 +73,33 @@ impl Receiver {
         self.waiting.fetch_sub(line.len(), Ordering::Relaxed);
         Some(line)
     }
+}
+
+/// How many links have not ended, and word of each that does.
+static ALIVE: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
+
+/// That a link has not ended; held by whoever sees to its end.
+#[derive(Debug)]
+pub(crate) struct Alive(());
+
+impl Alive {
+    pub(crate) fn new() -> Self {
+        ALIVE.send_modify(|n_alive| *n_alive += 1);
+        Self(())
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        ALIVE.send_modify(|n_alive| *n_alive -= 1);
+    }
+}
+
+/// Waits until every link of this process has ended, so that no server's process is left behind: for programs that are told
+/// to stop in the midst of something. Sessions that somebody still holds are waited for too.
+pub async fn all_ended() {
+    let mut alive = ALIVE.subscribe();
+    let _ = alive.wait_for(|n_alive| *n_alive == 0).await;
 }
 
 /// How a link ended.

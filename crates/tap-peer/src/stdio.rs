@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::error::ConnectError;
-use crate::link::{LINES, Link, LinkEnd, Receiver, channel};
+use crate::link::{Alive, LINES, Link, LinkEnd, Receiver, channel};
 
 /// What one read takes, bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -115,7 +115,9 @@ pub(crate) async fn link(command: &ServerCommand, copies: Option<Arc<Copies>>) -
     let read = tokio::spawn(read_lines(stdout, lines, copies.clone()));
     let keep = tokio::spawn(keep_end(stderr, copies));
     let patience = command.patience;
+    let alive = Alive::new();
     let ended = tokio::spawn(async move {
+        let _alive = alive;
         let (failure, was_forced) = see_to_the_end(write, read, has_ended, &lifeline, patience).await;
         // What it started and left behind.
         lifeline.send_to_group(Signal::SIGKILL as i32);
