@@ -20,6 +20,8 @@ mod list;
 mod remote;
 mod standing;
 mod stdio;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use self::answers::Answers;

@@ -435,7 +435,7 @@ mod tests {
         watch.look().unwrap();
         server.lifeline().send_to_group(9);
         let mut said = String::new();
-        std::io::Read::read_to_string(&mut std::fs::File::from(server.stdout), &mut said).unwrap();
+        io::Read::read_to_string(&mut std::fs::File::from(server.stdout), &mut said).unwrap();
         assert_eq!(said, format!("{}\nsaid\n", launch.folder.unwrap().display()));
         assert_eq!(watch.reap().unwrap(), Ending::Exited(3));
     }

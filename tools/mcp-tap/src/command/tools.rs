@@ -36,7 +36,7 @@ pub(crate) fn tools(global: &Global, tools: &Tools) -> Result<u8, Failure> {
     for (server, asked) in servers.iter().zip(asked) {
         match asked {
             Ok((offered, id)) => {
-                if offered.problems.iter().any(|_| true) {
+                if !offered.problems.is_empty() {
                     code = COULD_NOT;
                 }
                 match tools.json {

@@ -29,7 +29,7 @@ pub(super) fn write(out: &mut Output, offered: &Offered, verbose: bool) -> std::
     if let Some(instructions) = &opened.instructions {
         paragraph(out, instructions, 2, verbose)?;
     }
-    for (kind, listing) in &offered.lists {
+    for (kind, listing) in offered.lists.iter().filter(|(_, listing)| !listing.items.is_empty()) {
         writeln!(out)?;
         let what = match kind {
             ListKind::Tools => "tool",
@@ -45,7 +45,7 @@ pub(super) fn write(out: &mut Output, offered: &Offered, verbose: bool) -> std::
     for problem in &offered.problems {
         writeln!(out, "{}", out.styled(Style::Warning, &shown(problem, false)))?;
     }
-    if offered.lists.is_empty() && offered.problems.is_empty() {
+    if offered.lists.iter().all(|(_, listing)| listing.items.is_empty()) && offered.problems.is_empty() {
         writeln!(out, "  it offers neither tools nor prompts nor resources")?;
     }
     writeln!(out)
@@ -165,15 +165,7 @@ fn hints(item: &Item) -> Vec<String> {
         return Vec::new();
     };
     let says = |hint: &str| annotations.get(hint).and_then(Node::as_bool);
-    let words = [
-        ("readOnlyHint", "says that it only reads", "says that it changes things"),
-        ("destructiveHint", "says that it may destroy", "says that it only adds"),
-        ("idempotentHint", "says that once is as good as twice", ""),
-        ("openWorldHint", "", "says that it stays here"),
-    ];
-    let told = words.iter().filter_map(|(hint, yes, no)| match says(hint)? {
-        true => Some(*yes),
-        false => Some(*no),
-    });
-    told.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    let words = [("readOnlyHint", "says that it only reads"), ("destructiveHint", "says that it may destroy")];
+    let told = words.iter().filter(|(hint, _)| says(hint) == Some(true));
+    told.map(|(_, word)| (*word).to_owned()).collect()
 }
