@@ -52,9 +52,9 @@ fn is_same(text: &str, value: Node<'_>) -> bool {
     let read = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).ok();
     match (read(text.as_bytes()), read(value.bytes())) {
         (Some(a), Some(b)) if a == b => true,
-        // `{"result": 5}` is how SDKs wrap what is no object.
+        // `{"result": 5}` is how SDKs wrap what is no object; others choose another name.
         (text_value, Some(b)) => {
-            let inner = b.as_object().filter(|object| object.len() == 1).and_then(|object| object.get("result"));
+            let inner = b.as_object().filter(|object| object.len() == 1).and_then(|object| object.values().next());
             inner.is_some_and(|inner| text_value.as_ref() == Some(inner) || inner.as_str() == Some(text))
         }
         _ => false,
@@ -173,6 +173,7 @@ mod tests {
             (r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a":1}}"#, "{\"a\": 1}\n"),
             (r#"{"content":[{"type":"text","text":"5"}],"structuredContent":{"result":5}}"#, "5\n"),
             (r#"{"content":[{"type":"text","text":"five"}],"structuredContent":{"result":"five"}}"#, "five\n"),
+            (r#"{"content":[{"type":"text","text":"inside\n"}],"structuredContent":{"content":"inside\n"}}"#, "inside\n"),
             (r#"{"content":[{"type":"text","text":"short"}],"structuredContent":{"a":1e400}}"#, "short\n{\n  \"a\": 1e400\n}\n"),
             (r#"{"content":[],"structuredContent":null}"#, "null\n"),
             ("{}", ""),
