@@ -15,6 +15,7 @@ mod peers;
 mod support;
 
 mod cases;
+mod client;
 mod commands;
 mod diff;
 mod faults;

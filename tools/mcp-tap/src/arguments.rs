@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod client;
 mod diff;
 mod proxy;
 mod replay;
@@ -17,6 +18,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::client::{Call, Server, Tools};
 pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
@@ -121,6 +123,18 @@ pub(crate) enum Command {
     /// shown: a accepts it, which replaces the recording, r rejects it, which removes it, s leaves it; A and R do so with all
     /// that are left.
     Review(Review),
+    /// List what a server offers: tools, prompts, resources, templates
+    ///
+    /// All pages of each list. The server is started, or reached over HTTP, spoken to as a client does, in the newest
+    /// revision that it speaks, and ended. With --config, all servers in that file, side by side; one that fails is told, and
+    /// the others are listed. What passes is recorded. Exit code 2: a server could not be asked.
+    Tools(Box<Tools>),
+    /// Call one tool of a server
+    ///
+    /// Arguments are typed by the tool's schema and checked by it before they are sent. Text is printed as it is; of an image
+    /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
+    /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
+    Call(Box<Call>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.

@@ -22,6 +22,7 @@ mod progress;
 mod recording;
 mod reference;
 mod searching;
+mod servers;
 mod subject;
 mod telling;
 mod text;
@@ -49,6 +50,8 @@ fn main() -> ExitCode {
         Command::Replay(replay) => command::replay::replay(&global, *replay),
         Command::Verify(verify) => command::verify::verify(&global, &verify),
         Command::Review(review) => command::review::review(&global, &review),
+        Command::Tools(tools) => command::tools::tools(&global, &tools),
+        Command::Call(call) => command::call::call(&global, *call),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
