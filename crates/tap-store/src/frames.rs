@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use rusqlite::{OptionalExtension, params};
 use tap_exchange::{HttpReading, Source, frame_bytes};
-use tap_frame::{Frame, HttpPart, Origin, Segment, SegmentError, Stream};
+use tap_frame::{Deed, Frame, HttpPart, Origin, Segment, SegmentError, Stream};
 use tap_session::{Cutter, Gatherer, Place, Recorded, RowKind};
 
 use crate::error::StoreError;
@@ -33,6 +33,8 @@ pub(crate) const HEAD_COLUMNS: &[&str] = &[
     "raw_length",
     "raw_event",
     "compressed",
+    "deed",
+    "made",
 ];
 
 /// A frame without its bytes, and where to find them.
@@ -166,6 +168,7 @@ impl Store {
                 }
             }
             _ if length == 0 => Bytes::new(),
+            _ if matches!(frame.origin, Origin::Act(_)) => self.gather(session, Whose::Act, place, wanted)?,
             _ => self.gather(session, Whose::Stream(frame.stream), place, wanted)?,
         };
         Ok(frame)
@@ -291,12 +294,18 @@ pub(crate) fn head_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Resu
     let lost: Option<i64> = row.get(first + 8)?;
     // A request of HTTP whose body was lost has the row of a gap.
     let gap = RowKind::from_code(row.get(first + 7)?) == Some(RowKind::Gap);
+    let deed = row.get::<_, Option<u8>>(first + 14)?.and_then(Deed::from_code);
+    let made = row.get::<_, Option<bool>>(first + 15)?.unwrap_or(false);
     let frame = Frame {
         seq: unsigned(row.get(first)?),
         wall_ns: unsigned(row.get(first + 1)?),
         at_ns: unsigned(row.get(first + 2)?),
         stream: Stream::from_code(row.get(first + 3)?).unwrap_or(Stream::Stderr),
-        origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
+        origin: match (made, deed) {
+            (true, Some(deed)) => Origin::Act(deed),
+            _ if gap => Origin::Gap(lost.map_or(0, unsigned)),
+            _ => Origin::Wire,
+        },
         bytes: Bytes::new(),
     };
     let place = Place { segment: unsigned(row.get(first + 4)?), offset: unsigned(row.get(first + 5)?) };
