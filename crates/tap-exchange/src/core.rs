@@ -293,6 +293,7 @@ impl Core {
             source: None,
         };
         let frame = self.frame(made, Some(number));
+        let head_bytes = tap_frame::sent_offset(&text).unwrap_or(text.len()) as u64;
         let mut read = Read::default();
         if open.as_ref().is_some_and(|open| open.is_followed) {
             self.follow(frame.frame.seq, number, HttpEvent::Act { act: &act, text, message }, &mut read);
@@ -313,7 +314,7 @@ impl Core {
             let original = message.map(|seq| At { seq, member: 0 });
             read.events.push(Event::Row(MessageRow {
                 lost_bytes: Some(act.lost_bytes).filter(|lost| *lost > 0),
-                done: Some(Box::new(Done::of_act(&act, original))),
+                done: Some(Box::new(Done { head_bytes, ..Done::of_act(&act, original) })),
                 ..row(&frame.frame, kind)
             }));
         }

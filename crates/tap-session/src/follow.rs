@@ -171,9 +171,10 @@ impl Follower {
     ) {
         let sent = as_sent(frame);
         let first = meaning.events.len();
+        let head_bytes = (frame.bytes.len() - sent.bytes.len()) as u64;
         let sends = act.deed.sends() && act.lost_bytes == 0;
         lens.with(&sent, |scanned| {
-            self.view.observer.observe_act(stamp, act, message, scanned, &mut meaning.events);
+            self.view.observer.observe_act(stamp, act, message, head_bytes, scanned, &mut meaning.events);
         });
         let done_to = meaning.events[first..].iter().find_map(|event| match event {
             Event::Done { seq, .. } => Some(*seq),

@@ -242,12 +242,14 @@ impl Observer {
     ///
     /// Who sent a message and who gets it are no longer of one mind then. Requests wait as the side knows them that is to
     /// answer: one that did not go on does not wait, what went on in its place does.
-    /// `message` is the number of the message that it was done to, where it is known otherwise than by its place.
+    /// `message` is the number of the message that it was done to, where it is known otherwise than by its place;
+    /// `head_bytes` how long the text of the act is before what was sent.
     pub fn observe_act(
         &mut self,
         stamp: &Stamp,
         act: &Act,
         message: Option<u64>,
+        head_bytes: u64,
         scanned: &Scanned,
         events: &mut Vec<Event>,
     ) {
@@ -311,7 +313,7 @@ impl Observer {
             let Event::Row(row) = event else {
                 continue;
             };
-            row.done = Some(Box::new(Done::of_act(act, original)));
+            row.done = Some(Box::new(Done { head_bytes, ..Done::of_act(act, original) }));
             // Instead of an answer, or besides, another one went on: it answers the same request.
             if let (None, Some(answers)) = (row.pair, answers)
                 && row.status.is_some()
@@ -653,7 +655,8 @@ fn take(
             // Of the stream's own scanner it must not take part: a message may be open there.
             let sent = sent_offset(text).and_then(|offset| text.get(offset..)).unwrap_or_default();
             if let Some(act) = Act::read_head(text) {
-                observer.observe_act(&head.into(), &act, None, &tap_jsonrpc::scan(sent, WATCHES), events);
+                let head_bytes = (text.len() - sent.len()) as u64;
+                observer.observe_act(&head.into(), &act, None, head_bytes, &tap_jsonrpc::scan(sent, WATCHES), events);
             }
             sink(head, events);
         }

@@ -155,6 +155,8 @@ pub struct Done {
     pub other: Option<At>,
     /// Who did it, as it is to be shown.
     pub by: Arc<str>,
+    /// Of an act: how many bytes of its text come before what was sent.
+    pub head_bytes: u64,
 }
 
 impl Done {
@@ -168,7 +170,30 @@ impl Done {
             held_ns: act.held_ns,
             other: message,
             by: Arc::from(&*act.by),
+            head_bytes: 0,
         }
+    }
+
+    /// A few words about it: `held 2.0s, edited`, `fault: dropped`, `injected`. `duration` writes nanoseconds.
+    #[must_use]
+    pub fn told(&self, duration: impl Fn(u64) -> String) -> String {
+        let mut words = Vec::new();
+        // How long a message was held is said of it, and not of what was sent for it.
+        match self.deed {
+            Deed::Held => words.push("held".to_owned()),
+            _ if self.made && self.deed != Deed::Released => {}
+            Deed::Delayed | Deed::Slowed | Deed::Reordered => {}
+            _ if self.held_ns > 0 => words.push(format!("held {}", duration(self.held_ns))),
+            _ => {}
+        }
+        match self.deed {
+            Deed::Held => {}
+            Deed::Released if !words.is_empty() => {}
+            Deed::Delayed => words.push(format!("delayed {}", duration(self.held_ns))),
+            deed => words.push(deed.name().into()),
+        }
+        let fault = if self.fault { "fault: " } else { "" };
+        format!("{fault}{}", words.join(", "))
     }
 
     /// Whether a message that one side sent did not get to the other side, or not as it was.
@@ -220,6 +245,12 @@ impl MessageRow {
     #[must_use]
     pub fn is_made(&self) -> bool {
         self.done.as_ref().is_some_and(|done| done.made)
+    }
+
+    /// Whether it is an act that says nothing but what its message says of itself: that it was held, let go, stopped.
+    #[must_use]
+    pub fn is_said_elsewhere(&self) -> bool {
+        self.kind == RowKind::Act && self.done.as_ref().is_some_and(|done| done.made && done.other.is_some())
     }
 }
 

@@ -72,7 +72,7 @@ impl Store {
         }
     }
 
-    /// The first bytes of a frame, at most `limit_bytes`; none of one that is not there. Of an event, and of what is
+    /// The first bytes of a frame, of an act those that were sent, at most `limit_bytes`; none of one that is not there. Of an event, and of what is
     /// compressed, all is read for that.
     ///
     /// # Errors
@@ -80,12 +80,12 @@ impl Store {
     /// When the database cannot be read or is damaged there.
     pub fn frame_start(&self, session: SessionId, seq: u64, limit_bytes: u64) -> Result<Bytes, StoreError> {
         match self.head(session, seq)? {
-            Some(head) => self.fill(session, head, limit_bytes).map(|frame| frame.bytes),
+            Some(head) => self.fill_message(session, head, limit_bytes),
             None => Ok(Bytes::new()),
         }
     }
 
-    /// The bytes of the frame of a row that was found, or (`answer`) of its answer's; none of an answer that is not there.
+    /// The bytes of the frame of a row that was found, or (`answer`) of its answer's, of an act those that were sent; none of an answer that is not there.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Store {
     pub fn bytes_of(&self, session: SessionId, hit: &Hit, answer: bool) -> Result<Bytes, StoreError> {
         let head = if answer { hit.answer_head.as_ref() } else { Some(&hit.head) };
         match head {
-            Some(head) => self.fill(session, head.clone(), u64::MAX).map(|frame| frame.bytes),
+            Some(head) => self.fill_message(session, head.clone(), u64::MAX),
             None => Ok(Bytes::new()),
         }
     }
@@ -147,6 +147,15 @@ impl Store {
             found.collect()
         };
         read().map_err(|source| self.sort(source))
+    }
+
+    /// The bytes of a message, at most so many; of an act, those that were sent.
+    fn fill_message(&self, session: SessionId, head: Head, limit_bytes: u64) -> Result<Bytes, StoreError> {
+        let Origin::Act(_) = head.frame.origin else {
+            return Ok(self.fill(session, head, limit_bytes)?.bytes);
+        };
+        let sent = self.fill(session, head, u64::MAX)?.message();
+        Ok(sent.slice(..sent.len().min(usize::try_from(limit_bytes).unwrap_or(usize::MAX))))
     }
 
     /// Gives a frame its bytes, at most so many.

@@ -102,6 +102,7 @@ pub(crate) const LISTED_COLUMNS: &[&str] = &[
     "done_seq",
     "done_by",
     "received",
+    "head_bytes",
 ];
 
 /// Columns of a table as they stand in a statement.
@@ -146,14 +147,18 @@ fn done_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<D
         held_ns: row.get::<_, Option<i64>>(first + 3)?.map_or(0, unsigned),
         other: row.get::<_, Option<i64>>(first + 4)?.map(|seq| At { seq: unsigned(seq), member: 0 }),
         by: by.unwrap_or_default().into(),
+        head_bytes: row.get::<_, Option<i64>>(first + 7)?.map_or(0, unsigned),
     }))
 }
 
 /// A line of a list as it is read back, without the length of its answer. Its first column is at this place.
 pub(crate) fn listed_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Listed> {
+    let message = row_from(row, first)?;
+    let head_bytes = message.done.as_ref().map_or(0, |done| done.head_bytes);
     Ok(Listed {
-        row: row_from(row, first)?,
-        length: unsigned(row.get(first + 16)?),
+        row: message,
+        // Of an act, what was sent.
+        length: unsigned(row.get(first + 16)?).saturating_sub(head_bytes),
         answer_length: None,
         frame_end: end_from_code(row.get(first + 17)?),
         exchange: row.get::<_, Option<i64>>(first + 18)?.map(unsigned),
