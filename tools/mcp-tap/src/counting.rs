@@ -16,7 +16,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use tap_exchange::Exchange;
 use tap_filter::Filter;
-use tap_frame::{Direction, Frame, HttpEnd};
+use tap_frame::{Became, Direction, Frame, HttpEnd};
 use tap_jsonrpc::Node;
 use tap_session::{At, Event, HttpSessionNumber, LinkKind, MessageRow, RowKind, SessionState, Status};
 use tap_store::{ListKind, Session, Store, StoreError};
@@ -202,8 +202,11 @@ impl Counter {
         }
         for event in &seen.meaning.events {
             match event {
-                Event::Row(row) if row.kind == RowKind::Request => self.request(row, seen, scope, &mut lengths),
-                Event::Answered { request, answer, latency_ns, status, error_code } => {
+                // What a debugger asks is no call of the client's.
+                Event::Row(row) if row.kind == RowKind::Request && !row.is_made() => {
+                    self.request(row, seen, scope, &mut lengths)
+                }
+                Event::Answered { request, answer, latency_ns, status, error_code, .. } => {
                     let Some(mut this) = self.open.remove(request) else {
                         continue;
                     };
@@ -236,7 +239,11 @@ impl Counter {
                         }
                     }
                 }
-                Event::Row(_) => {}
+                Event::Done { seq, done } if done.was_kept_back() && done.deed.became() == Became::Stopped => {
+                    // What the server never got says nothing about it.
+                    self.open.retain(|request, _| request.seq != *seq);
+                }
+                Event::Row(_) | Event::Done { .. } => {}
             }
         }
         Ok(())
@@ -431,7 +438,7 @@ impl<'a> Lengths<'a> {
             return 0;
         };
         let Some(index) = at.index_in_batch() else {
-            return frame.bytes.len() as u64;
+            return frame.message().len() as u64;
         };
         let members = self.members.get_or_insert_with(|| {
             Node::new(&frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()
