@@ -415,7 +415,7 @@ fn keys_do_what_the_table_of_keys_says() {
         ("# '13' enter l l esc j Y", "copy demo:14"),
         ("# '13' enter l j f v G Y", "copy demo:17"),
         ("3 enter esc z l left right + - esc Y", "copy demo:1"),
-        ("# '13' enter enter c", "copy mcp-tap call report '{\"city\":\"Bern\"}'"),
+        ("# '13' enter enter c", "copy mcp-tap call --session demo report '{\"city\":\"Bern\"}'"),
         ("# '1' enter enter w P E", "write demo-1.json, open demo-1.json false, open demo-1.json true"),
         ("m G ' Y", "copy demo:1"),
         ("m j j m g ' Y ' Y", "copy demo:6, copy demo:1"),
