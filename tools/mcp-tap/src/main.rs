@@ -21,6 +21,7 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod said;
 mod searching;
 mod servers;
 mod subject;

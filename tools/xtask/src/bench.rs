@@ -57,6 +57,9 @@ pub(crate) struct Arguments {
     /// http: for how long, in seconds
     #[arg(long, default_value_t = 60)]
     stream_seconds: usize,
+    /// inspector: messages of the session that is looked at; the targets are for a million
+    #[arg(long, default_value_t = 1_000_000)]
+    messages: u64,
     /// Measure this in place of `mcp-tap run --db {db} --`; words are parted by spaces, `{db}` is a new file each time, and
     /// the server's path is put at the end
     #[arg(long)]
