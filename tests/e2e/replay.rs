@@ -2,6 +2,7 @@
 //!
 //! `replay/real.rs` has the clients of others.
 
+mod learning;
 pub(crate) mod real;
 
 use std::fs;

@@ -306,6 +306,31 @@ impl Act {
         self.reached = self.reached.max(Some(message));
     }
 
+    /// Where more can stand in the recording: behind all that was played, where nothing that was asked is open. The number of
+    /// a frame, 0 for the beginning. Subscriptions stay open, and do not count.
+    pub(crate) fn quiet_behind(&self) -> u64 {
+        let Some(mut place) = self.reached else {
+            return 0;
+        };
+        for (index, interaction) in self.script.interactions().iter().enumerate() {
+            if interaction.request > place {
+                break;
+            }
+            if self.method_of(index) != "subscriptions/listen" {
+                let end = interaction.steps.last().copied().max(interaction.cancelled_by);
+                place = place.max(end.unwrap_or_default());
+            }
+        }
+        self.script.messages().get(place).map_or(0, |message| message.number)
+    }
+
+    /// Ids that the recorded client has used for requests.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &RawId> {
+        let messages = self.script.messages();
+        let requests = self.script.interactions().iter().filter_map(|interaction| messages.get(interaction.request));
+        requests.filter_map(|request| request.id.as_ref())
+    }
+
     /// Whether something that was recorded after a message of the client's may be said now.
     pub(crate) fn may_say(&self, after: Option<usize>) -> bool {
         after <= self.reached

@@ -275,6 +275,11 @@ impl Reference {
         }
     }
 
+    /// Whether all of a recording is meant.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.part == Part::All && self.meant().1.is_none() && self.bookmark.is_none()
+    }
+
     fn not_found(&self, store: &Store, sessions: &[(Session, String)]) -> Failure {
         if sessions.is_empty() {
             return Failure::new(format!("{} has no sessions", store.path().display()))

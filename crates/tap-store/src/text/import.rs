@@ -81,8 +81,13 @@ pub(super) struct Record<'a> {
 
 impl Record<'_> {
     /// Whether it tells of nothing that passed, but is known.
-    fn is_beside(&self) -> bool {
+    pub(super) fn is_beside(&self) -> bool {
         self.gaps_us.is_some() || self.note.is_some() || self.mark.is_some()
+    }
+
+    /// Whether it tells how the session ended.
+    pub(super) fn is_end(&self) -> bool {
+        self.end.is_some()
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use serde_json::Value;
 use tap_compare::{Rules, ToolRules};
 
-use crate::arguments::{Diff, DiffFormat, Global};
+use crate::arguments::{Comparing, Diff, DiffFormat, Global};
 use crate::comparing::gather::gather;
 use crate::comparing::report::{Both, Report};
 use crate::failure::{Failure, NO};
@@ -42,7 +42,7 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
     let a = gather(global, &found_a, &rules, filter.as_ref(), |_| true)?;
     let b = gather(global, &found_b, &rules, filter.as_ref(), |_| true)?;
     let both = Both { found: (&found_a, &found_b), gathered: (&a, &b) };
-    let report = Report::new(both, &rules, diff.hide_volatile, || true)?;
+    let report = Report::new(both, &rules, diff.comparing.hide_volatile, || true)?;
     let mut out = match output {
         Some(path) => Output::file(NewFile::create(path, Readers::Usual)?)?,
         None if format == DiffFormat::Text => Output::paged(global),
@@ -75,21 +75,27 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
             rules.extend(&read_rules(path, of_header)?);
         }
     }
-    if let Some(path) = &diff.rules {
+    add_rules(&diff.comparing, &mut rules)?;
+    Ok(rules)
+}
+
+/// Adds the rules of a file and of the command line: what comes later comes on top.
+pub(super) fn add_rules(comparing: &Comparing, rules: &mut Rules) -> Result<(), Failure> {
+    if let Some(path) = &comparing.rules {
         let value = first_value(path)
             .map_err(|problem| Failure::new(format!("cannot read the rules in {}: {problem}", path.display())))?;
         rules.extend(&read_rules(path, value.get("rules").unwrap_or(&value))?);
     }
     rules.extend(&Rules {
         all: ToolRules {
-            ignore: diff.ignore.clone(),
-            loose: diff.loose.iter().copied().collect(),
-            compare: diff.compare.map(Into::into),
+            ignore: comparing.ignore.clone(),
+            loose: comparing.loose.iter().copied().collect(),
+            compare: comparing.compare.map(Into::into),
             ..ToolRules::default()
         },
         ..Rules::default()
     });
-    Ok(rules)
+    Ok(())
 }
 
 pub(super) fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {

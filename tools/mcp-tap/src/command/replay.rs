@@ -1,25 +1,29 @@
 //! `mcp-tap replay`: a recording as a server.
 //!
 //! What is said is decided by `tap_replay`'s player alone; this reads what the client says, and says when. `replay/source.rs`
-//! reads recordings, `replay/record.rs` makes them, `replay/told.rs` tells people what happened.
+//! reads recordings, `replay/record.rs` makes them, `replay/real.rs` has the server that they learn from, `replay/told.rs` tells
+//! people what happened.
 
+mod real;
 mod record;
 pub(super) mod source;
 mod told;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tap_compare::{Rules, ToolRules};
 use tap_replay::{Options, Output, Player};
 
+use self::real::Real;
 use self::told::Told;
 use super::bridge_http::bridge_http;
 use super::stop::Stop;
+use super::verify::server::{Event, events};
 use crate::arguments::{
     Clock, Dials, Global, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
@@ -41,51 +45,85 @@ pub(crate) fn replay(global: &Global, replay: Replay) -> Result<u8, Failure> {
     if replay.http.http.is_some() {
         return over_http(global, &replay, mode);
     }
-    match mode {
-        RecordMode::None => {}
-        RecordMode::Once | RecordMode::All => {
-            if let Some(code) = record::record(global, &replay, mode)? {
-                return Ok(code);
-            }
-        }
+    if mode != RecordMode::None
+        && let Some(code) = record::record(global, &replay, mode)?
+    {
+        return Ok(code);
     }
-    play(global, &replay)
+    play(global, &replay, mode)
 }
 
-fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
+fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failure> {
     let dials = &replay.dials;
     let sources = replay.recordings.iter().map(|reference| source::source(global, reference));
-    let mut player = Player::new(sources.collect::<Result<_, _>>()?, options(dials));
+    let sources = sources.collect::<Result<_, _>>()?;
+    let is_learning = mode == RecordMode::New;
+    let mut player = Player::new(sources, Options { pass_on: is_learning, ..options(dials) });
     let needs_all = dials.strict || dials.report.is_some();
-    let (said, lines) = sync_channel(WAITING_MESSAGES);
-    if needs_all {
+    let (said, said_to_us) = events();
+    if needs_all || is_learning {
         // Some hosts end a server by a signal alone, and what happened is wanted all the same.
         end_on_signals(said.clone())?;
     }
+    let mut real = match is_learning {
+        true => Real::new(global, replay, said.clone(), said_to_us)?,
+        false => Real::none(said.clone(), said_to_us),
+    };
     read_lines(said);
     let mut sender = Sender::new(dials)?;
     let mut told = Told::new(global);
-    let mut is_over = false;
+    let (mut is_over, mut has_said_all) = (false, false);
     while !is_over {
-        let outputs = match lines.recv_timeout(WAITING_LIMIT) {
-            Ok(Said::Line(line)) => player.receive(&line),
-            Err(RecvTimeoutError::Timeout) => player.stop_waiting(),
-            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => {
-                is_over = true;
-                player.end()
+        let event = real.next(WAITING_LIMIT);
+        player.time(real.now_ns());
+        let outputs = match event {
+            Some(Event::Typed(line)) => player.receive(&line),
+            Some(Event::Line(line)) => player.receive_from_server(&line),
+            Some(Event::Ended) => player.server_ended(&real.why_it_ended()),
+            // What the real server was asked it may still answer.
+            Some(Event::TypedAll) => {
+                has_said_all = true;
+                Vec::new()
+            }
+            Some(Event::Stop) => {
+                (has_said_all, is_over) = (true, true);
+                Vec::new()
+            }
+            Some(Event::Exited) => Vec::new(),
+            None => {
+                is_over = has_said_all;
+                player.stop_waiting()
             }
         };
-        for output in outputs {
-            match output {
-                Output::Send { bytes, gap_ns } => is_over |= !sender.send(bytes, gap_ns),
-                Output::Miss(miss) => told.miss(&miss),
-                Output::Note(note) => told.note(&note),
-                Output::Exit => is_over = true,
+        let mut outputs = VecDeque::from(outputs);
+        loop {
+            if has_said_all && (is_over || !player.waits_for_real_server()) {
+                is_over = true;
+                outputs.extend(player.end());
+            }
+            match outputs.pop_front() {
+                None => break,
+                Some(Output::Send { bytes, gap_ns }) => is_over |= !sender.send(bytes, gap_ns),
+                Some(Output::Miss(miss)) => told.miss(&miss),
+                Some(Output::Note(note)) => told.note(&note),
+                Some(Output::Exit) => is_over = true,
+                Some(Output::ToServer(line)) => {
+                    if let Err(why) = real.send(line) {
+                        outputs.extend(player.server_ended(&why));
+                    }
+                }
+                Some(Output::Learned(learned)) => real.learned(learned),
             }
         }
         is_over |= !sender.flush();
     }
     sender.finish();
+    for output in player.end() {
+        if let Output::Learned(learned) = output {
+            real.learned(learned);
+        }
+    }
+    real.finish();
     let report = player.report(needs_all);
     told.end(report, dials)?;
     let has_failed = dials.strict && !report.is_clean();
@@ -158,26 +196,21 @@ fn options(dials: &Dials) -> Options {
             ReplayMissing::Error => tap_replay::MissingCapability::Error,
         },
         no_cache: dials.no_cache,
+        pass_on: false,
     }
 }
 
-/// What comes from the client.
-enum Said {
-    Line(Vec<u8>),
-    End,
-}
-
 /// Reads what the client says, on a thread of its own: it may say more while something is on its way.
-fn read_lines(said: SyncSender<Said>) {
+fn read_lines(said: SyncSender<Event>) {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         loop {
             let mut line = Vec::new();
             let next = match input.read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => Said::End,
-                Ok(_) => Said::Line(line),
+                Ok(0) | Err(_) => Event::TypedAll,
+                Ok(_) => Event::Typed(line),
             };
-            let is_end = matches!(next, Said::End);
+            let is_end = matches!(next, Event::TypedAll);
             if said.send(next).is_err() || is_end {
                 return;
             }
@@ -186,7 +219,7 @@ fn read_lines(said: SyncSender<Said>) {
 }
 
 /// From now on a signal that asks us to stop is the end of what the client says.
-fn end_on_signals(said: SyncSender<Said>) -> Result<(), Failure> {
+fn end_on_signals(said: SyncSender<Event>) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::new(format!("cannot take signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let mut stop = {
@@ -195,7 +228,7 @@ fn end_on_signals(said: SyncSender<Said>) -> Result<(), Failure> {
     };
     std::thread::spawn(move || {
         runtime.block_on(stop.asked());
-        let _ = said.send(Said::End);
+        let _ = said.send(Event::Stop);
     });
     Ok(())
 }

@@ -26,7 +26,9 @@ pub(in crate::command) fn source(global: &Global, reference: &Reference) -> Resu
             let name = path.to_string_lossy().into_owned();
             let rules = rules(&name, frames.rules())?;
             let is_fixture = frames.profile() == Profile::Fixture;
-            let recording = Text { path, frames: Some(frames), places: Vec::new(), part: reference.part };
+            let again =
+                BufReader::new(File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?);
+            let recording = Text { path, frames: Some(frames), again, places: Vec::new(), part: reference.part };
             return Ok(Source { name, rules, is_fixture, recording: Box::new(recording) });
         }
     }
@@ -79,6 +81,8 @@ fn unit(frame: Frame, line: Option<u64>) -> Option<Unit> {
 struct Text {
     path: &'static Path,
     frames: Option<TextFrames<'static, BufReader<File>>>,
+    /// The same file, for what is read once more: another may have its name by then.
+    again: BufReader<File>,
     /// Where each frame is, the first at 0, from the one on that is named first.
     places: Vec<(u64, u64)>,
     part: Part,
@@ -113,7 +117,7 @@ impl Recording for Text {
 
     fn bytes(&mut self, number: u64) -> Option<Bytes> {
         let (line, at) = *self.places.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
-        let read = open(self.path).and_then(|file| text_frame(file, self.path, TextPlace { line, at }));
+        let read = text_frame(&mut self.again, self.path, TextPlace { line, at });
         read.map_err(|error| say(&error.to_string())).ok()
     }
 
