@@ -40,7 +40,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
-pub use add::{Addition, add};
+pub use add::{Addition, add, put_rules};
 pub use chosen::Chosen;
 pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};

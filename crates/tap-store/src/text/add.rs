@@ -55,7 +55,7 @@ pub fn add(
     let mut input = input;
     if let Some(redactor) = &mut redactor {
         loop {
-            input = each(input, name, &additions, &mut |entry| {
+            input = each(input, name, &additions, None, &mut |entry| {
                 redacted(&mut entry.clone(), redactor);
                 Ok(())
             })?;
@@ -67,7 +67,7 @@ pub fn add(
         rewritten.replaced = redactor.settle();
     }
     let mut writer = RecordWriter::new(out, fold_columns);
-    each(input, name, &additions, &mut |mut entry| {
+    each(input, name, &additions, None, &mut |mut entry| {
         let unknown = entry.members.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()));
         rewritten.unknown.extend(unknown.map(|(name, _)| name.clone()));
         if let Some(redactor) = &mut redactor {
@@ -83,16 +83,35 @@ pub fn add(
     Ok(rewritten)
 }
 
+/// Writes a recording anew with other rules in its header: JSON. All else stays as it is.
+///
+/// # Errors
+///
+/// When a record makes no sense as one, or `out` cannot be written.
+pub fn put_rules(
+    input: impl BufRead,
+    name: &Path,
+    rules: &str,
+    fold_columns: usize,
+    out: &mut impl Write,
+) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: name.into(), source };
+    let mut writer = RecordWriter::new(out, fold_columns);
+    each(input, name, &[], Some(rules), &mut |entry| writer.write(&entry).map_err(failed))?;
+    writer.flush().map_err(failed)
+}
+
 /// Everything that the recording is to have, in order. Gives the input back.
 fn each<R: BufRead>(
     input: R,
     name: &Path,
     additions: &[&Addition],
+    rules: Option<&str>,
     sink: &mut dyn FnMut(Entry) -> Result<(), StoreError>,
 ) -> Result<R, StoreError> {
     let mut records = Records::new(input, name);
     let opened = open(&mut records, name)?;
-    if opened.start.transport != Transport::Stdio {
+    if !additions.is_empty() && opened.start.transport != Transport::Stdio {
         return Err(records.wrong("messages can be added to a recording over stdio, and this one is over HTTP"));
     }
     let is_fixture = opened.profile == Profile::Fixture;
@@ -103,6 +122,9 @@ fn each<R: BufRead>(
     let mut at: Option<String> = None;
     let mut header = entry_of(&records)?;
     header.is_header = true;
+    if let Some(rules) = rules {
+        header.put_json("rules", rules.to_owned());
+    }
     sink(header)?;
     loop {
         while let Some(addition) = left.next_if(|addition| addition.behind <= n_frames) {
@@ -257,7 +279,25 @@ mod tests {
     #[test]
     fn one_over_http_is_refused() {
         let text = "{\"mcp-tap\":\"recording/2\",\"transport\":\"http\"}\n";
-        let error = add(Cursor::new(text), Path::new("a"), &[], 0, None, &mut Vec::new()).expect_err("no stdio");
+        let error = add(Cursor::new(text), Path::new("a"), &additions(&[0]), 0, None, &mut Vec::new());
+        let error = error.expect_err("no stdio");
         assert!(error.to_string().contains("over HTTP"), "{error}");
+    }
+
+    #[test]
+    fn rules_take_the_place_of_those_that_were_there() {
+        for (header, expected) in [
+            ("\"a\":1", "\"a\":1,\"rules\":{\"ignore\":[\"x\"]}"),
+            ("\"rules\":{},\"a\":1", "\"rules\":{\"ignore\":[\"x\"]},\"a\":1"),
+        ] {
+            let text = |header: &str| {
+                format!(
+                    "{{\"mcp-tap\":\"recording/2\",\"transport\":\"http\",{header}}}\n{{\"http\":1,\"http_end\":\"whole\"}}\n"
+                )
+            };
+            let mut out = Vec::new();
+            put_rules(Cursor::new(text(header)), Path::new("a"), "{\"ignore\":[\"x\"]}", 0, &mut out).expect("written");
+            assert_eq!(String::from_utf8(out).expect("text"), text(expected));
+        }
     }
 }

@@ -68,6 +68,13 @@ pub(super) fn format_of(path: &Path) -> Option<DiffFormat> {
 
 /// The rules of both recordings' headers, of a file, and of the command line: what comes later comes on top.
 fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
+    let mut rules = rules_of_headers(found)?;
+    add_rules(&diff.comparing, &mut rules)?;
+    Ok(rules)
+}
+
+/// The rules of recordings' headers.
+pub(super) fn rules_of_headers(found: &[&Found]) -> Result<Rules, Failure> {
     let mut rules = Rules::default();
     for path in found.iter().filter_map(|found| found.file.as_deref()) {
         let header = first_value(path).ok();
@@ -75,7 +82,6 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
             rules.extend(&read_rules(path, of_header)?);
         }
     }
-    add_rules(&diff.comparing, &mut rules)?;
     Ok(rules)
 }
 
