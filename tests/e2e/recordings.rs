@@ -149,10 +149,17 @@ impl Peers {
                 lines
             }
             Over::Http | Over::Sse => {
-                let served = Tap::start(scratch.tap(["replay", file, "--http", "127.0.0.1:0"]));
+                let report_path = scratch.path("report.json");
+                let report = ["--report", report_path.to_str().unwrap(), "--http", "127.0.0.1:0"];
+                let served = Tap::start(scratch.tap(["replay", file].iter().chain(&report)));
                 let path = if self.test.over == Over::Sse { "/sse" } else { "/mcp" };
                 let lines = self.seen(scratch, &[format!("http://{}{path}", served.address()).into()]);
                 served.stop();
+                let report: Value = serde_json::from_slice(&fs::read(&report_path).unwrap()).unwrap();
+                if !self.test.is_of_host() {
+                    assert_eq!((&report["misses"], &report["unused"]), (&json!([]), &json!([])), "{file}");
+                    assert!(report["sessions"].as_u64() >= Some(1), "{report:#}");
+                }
                 lines
             }
         }

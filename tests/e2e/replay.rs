@@ -4,6 +4,7 @@
 
 mod learning;
 pub(crate) mod real;
+mod served;
 
 use std::fs;
 use std::process::Output;

@@ -46,7 +46,7 @@ fn played(units: &[Unit], pass_on: bool) -> Vec<Output> {
     outputs.extend(player.stop_waiting());
     outputs.extend(player.end());
     assert!(!player.is_waiting());
-    player.report(true).json();
+    let _ = player.report(true).json();
     outputs
 }
 
@@ -79,6 +79,6 @@ pub(crate) fn play(input: &[u8]) {
             }
         }
         assert!(client.is_done());
-        client.verdict();
+        let _ = client.verdict();
     }
 }

@@ -111,10 +111,7 @@ fn a_rule_is_made_of_what_differs() {
     assert!(wait_for(&mut child).success());
     // It is in the header, nothing else is another, and nothing waits any more.
     let after = fs::read_to_string(&fixture).unwrap();
-    assert!(
-        after.contains(r#""volatile":["result.content[0].text","result.count"]"#),
-        "{after}"
-    );
+    assert!(after.contains(r#""volatile":["result.content[0].text","result.count"]"#), "{after}");
     let records = |text: &str| text.split_once("{\"to\"").unwrap().1.to_owned();
     assert_eq!(records(&after), records(&before));
     assert!(!fs::exists(&new).unwrap());

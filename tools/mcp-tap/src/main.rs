@@ -23,6 +23,7 @@ mod reference;
 mod searching;
 mod subject;
 mod telling;
+mod temporary;
 mod text;
 
 use std::io::{IsTerminal, Write};

@@ -84,6 +84,9 @@ pub(crate) struct Dials {
     /// Write what happened to this file at the end, as JSON; it appears whole or not at all
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
+    /// Write it into this folder, beside those of other sessions over HTTP
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub(crate) report_in: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

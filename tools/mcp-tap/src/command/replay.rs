@@ -6,6 +6,7 @@
 
 mod real;
 mod record;
+mod sessions;
 pub(super) mod source;
 mod told;
 
@@ -20,6 +21,7 @@ use tap_compare::{Rules, ToolRules};
 use tap_replay::{Options, Output, Player};
 
 use self::real::Real;
+use self::sessions::Sessions;
 use self::told::Told;
 use super::bridge_http::bridge_http;
 use super::stop::Stop;
@@ -59,7 +61,7 @@ fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failur
     let sources = sources.collect::<Result<_, _>>()?;
     let is_learning = mode == RecordMode::New;
     let mut player = Player::new(sources, Options { pass_on: is_learning, ..options(dials) });
-    let needs_all = dials.strict || dials.report.is_some();
+    let needs_all = dials.strict || dials.report.is_some() || dials.report_in.is_some();
     let (said, said_to_us) = events();
     if needs_all || is_learning {
         // Some hosts end a server by a signal alone, and what happened is wanted all the same.
@@ -137,31 +139,37 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
         return Err(Failure::new("--record does not go together with --http")
             .hint("record with `mcp-tap run --http`, and export the session"));
     }
-    if replay.dials.strict || replay.dials.report.is_some() {
-        return Err(Failure::new(
-            "--strict and --report do not go together with --http, where sessions end one by one",
-        )
-        .hint("misses are told on stderr as they happen"));
-    }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {
         source::source(global, reference)?;
     }
     let program =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;
-    // As we were called, less what is the bridge's.
+    let needs_all = replay.dials.strict || replay.dials.report.is_some();
+    let sessions = needs_all.then(Sessions::new).transpose()?;
+    // As we were called, less what is the bridge's and ours.
     let mut arguments: Vec<OsString> = Vec::new();
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
         let (name, has_value) = text.split_once('=').map_or((&*text, false), |(name, _)| (name, true));
-        if !OF_THE_BRIDGE.contains(&name) {
-            arguments.push(word);
-        } else if !has_value {
-            words.next();
+        match name {
+            "--strict" => {}
+            "--report" if has_value => {}
+            "--report" => drop(words.next()),
+            _ if !OF_THE_BRIDGE.contains(&name) => arguments.push(word),
+            _ if !has_value => drop(words.next()),
+            _ => {}
         }
     }
-    bridge_http(global, &replay.http, Some("replay".into()), program.into(), arguments, false)
+    if let Some(sessions) = &sessions {
+        arguments.extend(["--report-in".into(), sessions.folder().into()]);
+    }
+    let code = bridge_http(global, &replay.http, Some("replay".into()), program.into(), arguments, false)?;
+    match sessions {
+        Some(sessions) => sessions.end(global, replay),
+        None => Ok(code),
+    }
 }
 
 fn options(dials: &Dials) -> Options {

@@ -17,13 +17,13 @@ use jiff::tz::TimeZone;
 use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
 use tap_session::At;
 use tap_store::{Session, SessionId, Store, StoreError, import};
-use tempfile::TempDir;
 
 use super::{about, depth, figures, lists};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
 use crate::reference::{Part, database, new_uuid};
 use crate::subject::Findings;
+use crate::temporary::TemporaryFolder;
 
 /// How often who waits looks whether that is still worth it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ const DEMO: &str = include_str!("../../../../../recordings/demo.jsonl");
 pub(super) struct Sources {
     database: PathBuf,
     /// The folder of the database, where that was made of a recording in text form. It goes when the inspector ends.
-    folder: Option<TempDir>,
+    folder: Option<TemporaryFolder>,
     is_text: bool,
     first_seq: u64,
     /// The session to begin with.
@@ -126,10 +126,7 @@ impl Sources {
         first: Option<SessionId>,
         put: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("mcp-tap-").tempdir().map_err(|error| {
-            Failure::new(format!("cannot make a temporary folder for the recording: {error}"))
-                .hint("TMPDIR says where they are made")
-        })?;
+        let folder = TemporaryFolder::new("the recording")?;
         let database = folder.path().join("recording.db");
         put(&database)?;
         Ok(Self { database, folder: Some(folder), is_text: true, first_seq, first, first_at: None })
@@ -333,7 +330,7 @@ pub(super) struct Asked {
     pub(super) judged: Judged,
     /// The folder of a database that is there for as long as this is. The threads may be in the middle of something when the
     /// program ends, and drop nothing.
-    _folder: Option<TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 impl Asked {

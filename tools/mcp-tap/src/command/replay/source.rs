@@ -1,13 +1,15 @@
 //! Recordings to play: text files are read as they are played, sessions of a database too.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use bytes::Bytes;
 use tap_compare::Rules;
+use tap_exchange::{HttpReading, Read};
 use tap_frame::{Channel, Frame, Origin};
-use tap_replay::{InMemory, Recording, Source, Unit};
+use tap_replay::{Recording, Source, Unit};
 use tap_session::{At, Recorded};
 use tap_store::{Profile, SessionId, Store, StoreError, TextFrame, TextFrames, TextPlace, Transport, text_frame};
 
@@ -37,7 +39,7 @@ pub(in crate::command) fn source(global: &Global, reference: &Reference) -> Resu
     let rules = rules(&name, found.rules.as_deref())?;
     let is_fixture = found.is_fixture();
     let recording: Box<dyn Recording> = match found.is_http() {
-        true => Box::new(InMemory::new(http_units(&found)?)),
+        true => Box::new(StoredHttp::new(found)?),
         false => Box::new(Stored::new(found)),
     };
     Ok(Source { name, rules, is_fixture, recording })
@@ -183,25 +185,67 @@ impl Recording for Stored {
     }
 }
 
-/// All messages of a recording over HTTP, or of the one session in it that is meant.
-fn http_units(found: &Found) -> Result<Vec<Unit>, Failure> {
-    use std::ops::ControlFlow;
-    let mut units = Vec::new();
-    found.store.read_http(found.session.id, |read, _| {
-        if let Some(read) = read.frame
-            && found.wants(read.conversation)
-            && found.part.contains(At { seq: read.frame.seq, member: 0 })
-            && !read.frame.bytes.is_empty()
-            && let Some(unit) = unit(read.frame, None)
-        {
-            let conversation = read.conversation.map_or(0, |number| number.0);
-            units.push(Unit { conversation, exchange: read.exchange, ..unit });
-        }
-        Ok::<_, Failure>(ControlFlow::Continue(()))
-    })?;
-    // What belongs to no session is no conversation of its own, where there is one.
-    if units.iter().any(|unit| unit.conversation != 0) {
-        units.retain(|unit| unit.conversation != 0);
+/// A session of a database over HTTP, or one conversation in it: read segment by segment.
+struct StoredHttp {
+    found: Found,
+    reading: HttpReading,
+    /// What was read and not asked for yet.
+    units: VecDeque<Unit>,
+    /// Whether what belongs to no session of MCP is left out: it is no conversation of its own where there is one.
+    has_conversations: bool,
+    has_ended: bool,
+}
+
+impl StoredHttp {
+    fn new(found: Found) -> Result<Self, StoreError> {
+        found.store.catch_up(found.session.id, |_| {})?;
+        let has_conversations = !found.store.conversations(found.session.id)?.is_empty();
+        let (reading, units) = (HttpReading::new(), VecDeque::new());
+        Ok(Self { found, reading, units, has_conversations, has_ended: false })
     }
-    Ok(units)
+
+    /// Reads the next segment, or what the end of the recording makes of what is open.
+    fn read_on(&mut self) {
+        let Self { found, reading, units, has_conversations, has_ended } = self;
+        let mut take = |read: Read| {
+            if let Some(read) = read.frame
+                && found.wants(read.conversation)
+                && found.part.contains(At { seq: read.frame.seq, member: 0 })
+                && !read.frame.bytes.is_empty()
+                && let Some(unit) = unit(read.frame, None)
+            {
+                let conversation = read.conversation.map_or(0, |number| number.0);
+                if conversation != 0 || !*has_conversations {
+                    units.push_back(Unit { conversation, exchange: read.exchange, ..unit });
+                }
+            }
+        };
+        match found.store.feed_http(found.session.id, reading, &mut |read, _| take(read)) {
+            Ok(true) => {}
+            Ok(false) => {
+                *has_ended = true;
+                if !found.store.is_live(found.session.id) {
+                    reading.finish(&mut |read, _| take(read));
+                }
+            }
+            Err(error) => {
+                say(&format!("{error}; the recording is played up to there"));
+                *has_ended = true;
+            }
+        }
+    }
+}
+
+impl Recording for StoredHttp {
+    fn next(&mut self) -> Option<Unit> {
+        while self.units.is_empty() && !self.has_ended {
+            self.read_on();
+        }
+        self.units.pop_front()
+    }
+
+    fn bytes(&mut self, number: u64) -> Option<Bytes> {
+        let frame = self.found.store.frame(self.found.session.id, number);
+        frame.map_err(|error| say(&error.to_string())).ok()?.map(|frame| frame.bytes)
+    }
 }
