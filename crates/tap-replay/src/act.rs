@@ -100,6 +100,11 @@ impl Layer {
         true
     }
 
+    /// Reads on while nothing else is to be done, as long as what is read can be kept. Whether there was more.
+    pub(crate) fn read_ahead(&mut self) -> bool {
+        self.kept_bytes < KEPT_LIMIT_BYTES / 2 && self.grow()
+    }
+
     /// Reads on until the end.
     pub(crate) fn read_all(&mut self) {
         while self.grow() {}
@@ -235,7 +240,9 @@ impl Act {
                 let Some(Some(key)) = self.keys.get(interaction) else {
                     return;
                 };
-                self.walks.answered(&key.0, body);
+                if Walks::goes_on(body) {
+                    self.walks.answered(&key.0, body);
+                }
                 if key.0.method() == "tools/list" {
                     self.read_only.extend(read_only_tools(body));
                 }

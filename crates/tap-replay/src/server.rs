@@ -226,6 +226,12 @@ impl Player {
         outputs
     }
 
+    /// Reads on in the recordings, a little, while there is nothing else to do: what is asked next is found sooner then. Whether
+    /// there is more to read. It makes no difference to what is said.
+    pub fn read_ahead(&mut self) -> bool {
+        self.layers.iter_mut().any(Layer::read_ahead)
+    }
+
     /// The client says nothing more: what waits for it is answered.
     pub fn end(&mut self) -> Vec<Output> {
         let mut outputs = Vec::new();
@@ -257,6 +263,9 @@ impl Player {
     pub fn report(&mut self, all: bool) -> &Report {
         if all {
             self.layers.iter_mut().for_each(Layer::read_all);
+        } else {
+            // How far was read ahead is a matter of time, and what is told is not.
+            while self.read_ahead() {}
         }
         self.report.looked_at_all = self.layers.iter().all(Layer::has_ended);
         self.report.unused.clear();

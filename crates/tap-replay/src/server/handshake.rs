@@ -155,7 +155,7 @@ impl Player {
         let layer = self.layer(place);
         while layer.acts[place.act].script.era().is_none() && layer.grow() {}
         let script = &layer.acts[place.act].script;
-        if script.era() != Some(Era::Modern) {
+        if script.era() != Some(Era::Modern) || script.revision() == Some(&version) {
             return false;
         }
         let mut supported: Vec<String> = script.revision().map(str::to_owned).into_iter().collect();

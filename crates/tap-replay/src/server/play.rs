@@ -5,7 +5,7 @@
 //! what it had said by then.
 
 use bytes::Bytes;
-use tap_compare::{Markers, Options as CompareOptions, Side, compare, reasons};
+use tap_compare::{Markers, Options as CompareOptions, Side, Walks, compare, reasons};
 use tap_jsonrpc::{RawId, other_type, same_number};
 
 use super::{Asked, Live, Output, Place, Player, Playing};
@@ -284,7 +284,7 @@ impl Player {
         };
         playing.is_answered = true;
         let (live, batch) = (playing.live.clone(), playing.live.batch);
-        for layer in &mut self.layers {
+        for layer in self.layers.iter_mut().filter(|_| Walks::goes_on(recorded)) {
             if let Some(key) = layer.walks.key(&live.bytes, &layer.rules) {
                 layer.walks.answered(&key, recorded);
             }

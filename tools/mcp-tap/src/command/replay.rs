@@ -4,6 +4,7 @@
 //! reads recordings, `replay/record.rs` makes them, `replay/real.rs` has the server that they learn from, `replay/told.rs` tells
 //! people what happened.
 
+mod input;
 mod real;
 mod record;
 mod sessions;
@@ -13,6 +14,7 @@ mod told;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use std::time::Duration;
 use tap_compare::{Rules, ToolRules};
 use tap_replay::{Options, Output, Player};
 
+use self::input::Input;
 use self::real::Real;
 use self::sessions::Sessions;
 use self::told::Told;
@@ -62,20 +65,29 @@ fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failur
     let is_learning = mode == RecordMode::New;
     let mut player = Player::new(sources, Options { pass_on: is_learning, ..options(dials) });
     let needs_all = dials.strict || dials.report.is_some() || dials.report_in.is_some();
-    let (said, said_to_us) = events();
-    if needs_all || is_learning {
-        // Some hosts end a server by a signal alone, and what happened is wanted all the same.
-        end_on_signals(said.clone())?;
-    }
+    // Some hosts end a server by a signal alone, and what happened is wanted all the same.
     let mut real = match is_learning {
-        true => Real::new(global, replay, said.clone(), said_to_us)?,
-        false => Real::none(said.clone(), said_to_us),
+        true => {
+            let (said, said_to_us) = events();
+            let to_us = said.clone();
+            on_signals(move || drop(to_us.send(Event::Stop)))?;
+            let real = Real::new(global, replay, said.clone(), said_to_us)?;
+            read_lines(said);
+            real
+        }
+        false if needs_all => {
+            let cannot = |error| Failure::new(format!("cannot take signals: {error}"));
+            let (mut ours, stop) = UnixStream::pair().map_err(cannot)?;
+            on_signals(move || drop(ours.write_all(b"x")))?;
+            Real::none(Input::new(Some(stop))?)
+        }
+        false => Real::none(Input::new(None)?),
     };
-    read_lines(said);
     let mut sender = Sender::new(dials)?;
     let mut told = Told::new(global);
     let (mut is_over, mut has_said_all) = (false, false);
     while !is_over {
+        while real.is_idle() && player.read_ahead() {}
         let event = real.next(WAITING_LIMIT);
         player.time(real.now_ns());
         let outputs = match event {
@@ -117,7 +129,9 @@ fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failur
                 Some(Output::Learned(learned)) => real.learned(learned),
             }
         }
-        is_over |= !sender.flush();
+        if is_over || !real.has_more() {
+            is_over |= !sender.flush();
+        }
     }
     sender.finish();
     for output in player.end() {
@@ -226,8 +240,8 @@ fn read_lines(said: SyncSender<Event>) {
     });
 }
 
-/// From now on a signal that asks us to stop is the end of what the client says.
-fn end_on_signals(said: SyncSender<Event>) -> Result<(), Failure> {
+/// Does something when a signal asks us to stop, once.
+fn on_signals(mut stopped: impl FnMut() + Send + 'static) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::new(format!("cannot take signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let mut stop = {
@@ -236,7 +250,8 @@ fn end_on_signals(said: SyncSender<Event>) -> Result<(), Failure> {
     };
     std::thread::spawn(move || {
         runtime.block_on(stop.asked());
-        let _ = said.send(Event::Stop);
+        stopped();
+        // Whoever asks again is not heard: it is the end already.
     });
     Ok(())
 }

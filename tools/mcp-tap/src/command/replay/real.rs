@@ -17,6 +17,7 @@ use tap_replay::Learned;
 use tap_store::{Addition, FOLD_COLUMNS, Profile, StoreError, TextFrames, Transport, add};
 
 use super::super::verify::server::{Event, Server};
+use super::input::Input;
 use super::record::is_url;
 use crate::arguments::{Global, Replay};
 use crate::failure::Failure;
@@ -26,6 +27,9 @@ use crate::text::shown;
 
 /// Who is listened to: the client alone, or the real server as well.
 enum Ears {
+    /// There is no real server.
+    Stdin(Input),
+    /// It may be started yet.
     Client(Receiver<Event>),
     Both(Server),
     Nobody,
@@ -34,7 +38,7 @@ enum Ears {
 /// The real server, once it is needed, and the file.
 pub(super) struct Real {
     words: Vec<OsString>,
-    sender: SyncSender<Event>,
+    sender: Option<SyncSender<Event>>,
     ears: Ears,
     began: Instant,
     writer: Option<Writer>,
@@ -42,8 +46,8 @@ pub(super) struct Real {
 
 impl Real {
     /// Of a playback that records nothing.
-    pub(super) fn none(sender: SyncSender<Event>, events: Receiver<Event>) -> Self {
-        Self { words: Vec::new(), sender, ears: Ears::Client(events), began: Instant::now(), writer: None }
+    pub(super) fn none(input: Input) -> Self {
+        Self { words: Vec::new(), sender: None, ears: Ears::Stdin(input), began: Instant::now(), writer: None }
     }
 
     /// Behind the recording that is played.
@@ -53,9 +57,26 @@ impl Real {
         sender: SyncSender<Event>,
         events: Receiver<Event>,
     ) -> Result<Self, Failure> {
-        let none = Self::none(sender, events);
         let path = replay.recordings.first().and_then(|reference| reference.file()).unwrap_or(Path::new(""));
-        Ok(Self { words: words(global, path, &replay.command), writer: Some(Writer::start(path)?), ..none })
+        let (words, writer) = (words(global, path, &replay.command), Some(Writer::start(path)?));
+        Ok(Self { words, sender: Some(sender), ears: Ears::Client(events), began: Instant::now(), writer })
+    }
+
+    /// Whether nothing has happened, so that there is time for other things. Of a client that is read on another thread that is
+    /// not known.
+    pub(super) fn is_idle(&self) -> bool {
+        match &self.ears {
+            Ears::Stdin(input) => !input.is_ready(),
+            Ears::Client(_) | Ears::Both(_) | Ears::Nobody => false,
+        }
+    }
+
+    /// Whether the client's next line is there already, so that what was said to it can wait for more.
+    pub(super) fn has_more(&self) -> bool {
+        match &self.ears {
+            Ears::Stdin(input) => input.has_more(),
+            Ears::Client(_) | Ears::Both(_) | Ears::Nobody => false,
+        }
     }
 
     pub(super) fn now_ns(&self) -> u64 {
@@ -65,6 +86,7 @@ impl Real {
     /// The next thing that happens; `None` when nothing does for so long.
     pub(super) fn next(&mut self, limit: Duration) -> Option<Event> {
         match &mut self.ears {
+            Ears::Stdin(input) => input.next(limit),
             Ears::Client(events) => match events.recv_timeout(limit) {
                 Ok(event) => Some(event),
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
@@ -81,7 +103,10 @@ impl Real {
             let Ears::Client(events) = std::mem::replace(&mut self.ears, Ears::Nobody) else {
                 return Ok(());
             };
-            let started = Server::start(&self.words, self.sender.clone(), events);
+            let Some(sender) = self.sender.clone() else {
+                return Ok(());
+            };
+            let started = Server::start(&self.words, sender, events);
             self.ears = match started {
                 Ok(server) => Ears::Both(server),
                 Err((failure, events)) => {
@@ -100,7 +125,7 @@ impl Real {
     pub(super) fn why_it_ended(&self) -> String {
         let word = match &self.ears {
             Ears::Both(server) => server.last_word(),
-            Ears::Client(_) | Ears::Nobody => None,
+            Ears::Stdin(_) | Ears::Client(_) | Ears::Nobody => None,
         };
         match word {
             Some(word) => format!("the real server has ended; it wrote: {}", shown(&word, false)),
