@@ -19,8 +19,8 @@ use tap_session::Rule;
 use crate::reference::Reference;
 
 pub(crate) use self::client::{Call, Server, Tools};
-pub(crate) use self::diff::{Diff, DiffFormat};
-pub(crate) use self::proxy::{Credentials, Proxy};
+pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
+pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };

@@ -26,6 +26,7 @@ mod searching;
 mod servers;
 mod subject;
 mod telling;
+mod temporary;
 mod text;
 
 use std::io::{IsTerminal, Write};
