@@ -1,0 +1,3 @@
+//! The debugger, by script.
+
+use super::*;
