@@ -129,7 +129,7 @@ impl HttpReading {
                 stderr.take(segment, now, piece, &mut |cut| line(core, gatherer, cut, sink));
             }
             // What a process says on its other streams is in exchanges here.
-            Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } => {}
+            Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } | Piece::Act { .. } => {}
             Piece::Http { exchange, part: HttpPart::Request, offset, bytes, .. } => {
                 self.begin(exchange, Place { segment, offset: offset as u64 }, bytes, sink);
             }

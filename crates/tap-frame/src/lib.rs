@@ -4,13 +4,15 @@
 //! and a line on stderr are frames too, which is why this crate lies below the parser and not beside it.
 //!
 //! Start reading at [`Frame`] (what everything is about), then [`Segment`] (how the data path hands over what passed) and
-//! [`HttpPart`] (what of HTTP is recorded).
+//! [`HttpPart`] (what of HTTP is recorded) and [`Act`] (what was done to the traffic by a debugger).
 
+mod act;
 mod http;
 mod segment;
 
 use bytes::Bytes;
 
+pub use act::{Act, Became, Deed, sent_offset};
 pub use http::{HttpEnd, HttpHead, HttpPart};
 pub use segment::{Piece, Pieces, SEGMENT_BYTES, Segment, SegmentError};
 

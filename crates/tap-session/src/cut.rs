@@ -190,7 +190,7 @@ impl Cutter {
                 sink(Cut::End { stream, at_ns: moment.at_ns });
             }
             // Of a recording over HTTP, which `tap-exchange` reads.
-            Piece::Http { .. } | Piece::HttpGap { .. } => {}
+            Piece::Http { .. } | Piece::HttpGap { .. } | Piece::Act { .. } => {}
         }
     }
 

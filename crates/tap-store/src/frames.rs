@@ -49,7 +49,12 @@ pub(crate) struct Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Stream(Stream),
-    Http { exchange: u64, part: HttpPart },
+    Http {
+        exchange: u64,
+        part: HttpPart,
+    },
+    /// One act.
+    Act,
 }
 
 impl Store {
