@@ -85,7 +85,13 @@ impl Schemas {
 }
 
 /// What is wrong with `edited` in the place of `original`. `schema` is the tool's, if it is known.
-pub(crate) fn problems(original: &[u8], edited: &[u8], schemas: &Schemas, schema: Option<&[u8]>, revision: Option<&str>) -> Vec<Problem> {
+pub(crate) fn problems(
+    original: &[u8],
+    edited: &[u8],
+    schemas: &Schemas,
+    schema: Option<&[u8]>,
+    revision: Option<&str>,
+) -> Vec<Problem> {
     let envelope = |bytes: &[u8]| match scan(bytes, &[]).content {
         Content::Message(envelope) => Ok(envelope),
         Content::NotJson(error) => Err(Problem::NotJson(error.to_string())),
@@ -104,15 +110,20 @@ pub(crate) fn problems(original: &[u8], edited: &[u8], schemas: &Schemas, schema
         compare(&before, &after, &mut problems);
     }
     if after.method.as_deref() == Some("tools/call") {
-        let [name, arguments] = Node::new(edited).get("params").map(|params| params.pick(["name", "arguments"])).unwrap_or_default();
+        let [name, arguments] =
+            Node::new(edited).get("params").map(|params| params.pick(["name", "arguments"])).unwrap_or_default();
         let tool = name.and_then(Node::text).unwrap_or_default();
         let schema = schemas.of(&tool).map(Bytes::as_ref).or(schema);
         let revisions = revision.and_then(Revision::nearest).map_or(Revisions::ALL, Revisions::only);
         let checked = schema.map(|schema| fits_schema(schema, arguments.map_or(b"{}", Node::bytes), revisions));
         if let Some(Ok(Checked::Invalid(violations))) = checked {
             for violation in violations {
-                let place = if violation.instance.is_empty() { String::new() } else { format!("{}: ", violation.instance) };
-                problems.push(Problem::Arguments { tool: tool.clone().into_owned(), what: format!("{place}{}", violation.message) });
+                let place =
+                    if violation.instance.is_empty() { String::new() } else { format!("{}: ", violation.instance) };
+                problems.push(Problem::Arguments {
+                    tool: tool.clone().into_owned(),
+                    what: format!("{place}{}", violation.message),
+                });
             }
         }
     }
@@ -147,11 +158,20 @@ mod tests {
         for (edited, expected) in [
             (with("\"a\":1", "\"a\":2"), &[][..]),
             (with("\"id\":7", "\"id\":\"7\""), &["its id is \"7\" and was 7: the answer would not be found"]),
-            (with("\"id\":7,", ""), &["it is another kind of message than before", "its id is missing and was 7: the answer would not be found"]),
+            (
+                with("\"id\":7,", ""),
+                &[
+                    "it is another kind of message than before",
+                    "its id is missing and was 7: the answer would not be found",
+                ],
+            ),
             (with("tools/call", "tools/list"), &["its method is `tools/list` and was `tools/call`"]),
-            (with("\"a\":1", "\"a\":\"x\""), &["its arguments do not fit the inputSchema of `add`: /a: \"x\" is not of type \"number\""]),
+            (
+                with("\"a\":1", "\"a\":\"x\""),
+                &["its arguments do not fit the inputSchema of `add`: /a: \"x\" is not of type \"number\""],
+            ),
             (with("\"a\":1", ""), &["its arguments do not fit the inputSchema of `add`: \"a\" is a required property"]),
-            (with("}}}", ""), &["it is not JSON: a JSON value is cut off at byte 84"]),
+            (with("}}}", ""), &["it is not JSON: a JSON value is cut off at byte 87"]),
             ("[]".into(), &["it is no JSON-RPC message: it is an array"]),
             ("{}".into(), &["it is no JSON-RPC message: has no method, result or error"]),
             (String::new(), &["it is not JSON: it is empty"]),

@@ -155,7 +155,9 @@ impl Debugger {
     /// Whether messages have to pass here: a rule is on, something waits, or an answer to us is to come.
     #[must_use]
     pub fn is_armed(&self) -> bool {
-        self.rules.iter().any(|armed| armed.on) || !self.injections.is_empty() || self.sides.iter().any(|side| !side.is_idle())
+        self.rules.iter().any(|armed| armed.on)
+            || !self.injections.is_empty()
+            || self.sides.iter().any(|side| !side.is_idle())
     }
 
     /// Whether everything that came in this direction has gone on.
@@ -198,7 +200,12 @@ impl Debugger {
             self.line(direction, offset, bytes, at_ns);
         }
         self.side_mut(direction).ended = true;
-        self.release_where(direction, |waiting| matches!(waiting.why, Why::Held { .. }), "the end of the stream", at_ns);
+        self.release_where(
+            direction,
+            |waiting| matches!(waiting.why, Why::Held { .. }),
+            "the end of the stream",
+            at_ns,
+        );
         for waiting in &mut self.side_mut(direction).queue {
             match &mut waiting.why {
                 Why::Delayed { until_ns, .. } => *until_ns = (*until_ns).min(at_ns.saturating_add(END_PATIENCE_NS)),
@@ -224,12 +231,10 @@ impl Debugger {
 
     /// Gives on what of a line has come and is kept until its end. The rest of that line passes as it comes. For when
     /// nothing is armed any more.
-    pub fn flush(&mut self) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            if let Some(bytes) = self.side_mut(direction).lines.flush() {
-                self.side_mut(direction).mid_line = true;
-                self.orders.push_back(Order::Send { direction, bytes });
-            }
+    pub fn flush(&mut self, direction: Direction) {
+        if let Some(bytes) = self.side_mut(direction).lines.flush() {
+            self.side_mut(direction).mid_line = true;
+            self.orders.push_back(Order::Send { direction, bytes });
         }
     }
 
@@ -249,7 +254,11 @@ impl Debugger {
             // It cannot be kept, so nothing that it would have to wait for can.
             self.finish_slow(direction);
             let is_strict = self.options.whole_stream
-                || self.side(direction).queue.iter().any(|waiting| matches!(waiting.why, Why::Held { whole_stream: true, .. }));
+                || self
+                    .side(direction)
+                    .queue
+                    .iter()
+                    .any(|waiting| matches!(waiting.why, Why::Held { whole_stream: true, .. }));
             if is_strict && !self.side(direction).queue.is_empty() {
                 self.let_go_waiting("a message came that is too long to be held", at_ns);
             }
@@ -307,7 +316,10 @@ impl Debugger {
 
     fn say_held(&mut self, waiting: &Waiting) {
         if !matches!(waiting.why, Why::Behind { .. }) {
-            let act = Act { message: Some(waiting.message.offset), ..Act::new(Deed::Held, stream(waiting.message.direction), waiting.by()) };
+            let act = Act {
+                message: Some(waiting.message.offset),
+                ..Act::new(Deed::Held, stream(waiting.message.direction), waiting.by())
+            };
             self.orders.push_back(Order::Record(act));
         }
         let info = self.side(waiting.message.direction).info(waiting);
@@ -317,7 +329,9 @@ impl Debugger {
     /// The client, or the server, cancels a request: where that is held it has no use in being so.
     fn cancelled(&mut self, key: &crate::calls::CallKey, at_ns: u64) {
         let is_it = |waiting: &Waiting| {
-            matches!(waiting.why, Why::Held { .. }) && waiting.message.kind == What::Request && waiting.message.call.as_ref() == Some(key)
+            matches!(waiting.why, Why::Held { .. })
+                && waiting.message.kind == What::Request
+                && waiting.message.call.as_ref() == Some(key)
         };
         if let Some(held) = self.side(key.0).queue.iter().find(|waiting| is_it(waiting)) {
             let number = held.number;
@@ -351,15 +365,17 @@ impl Debugger {
         let mut index = 0;
         while let Some(waiting) = self.side(direction).queue.get(index) {
             let is_free = match &waiting.why {
-                Why::Behind { .. } => match self.side(direction).blocker(index, &waiting.message, self.options.whole_stream) {
-                    None => true,
-                    Some(blocker) => {
-                        if let Some(waiting) = self.side_mut(direction).queue.get_mut(index) {
-                            waiting.why = Why::Behind { number: blocker };
+                Why::Behind { .. } => {
+                    match self.side(direction).blocker(index, &waiting.message, self.options.whole_stream) {
+                        None => true,
+                        Some(blocker) => {
+                            if let Some(waiting) = self.side_mut(direction).queue.get_mut(index) {
+                                waiting.why = Why::Behind { number: blocker };
+                            }
+                            false
                         }
-                        false
                     }
-                },
+                }
                 Why::Delayed { until_ns, .. } | Why::Reordered { until_ns, .. } => *until_ns <= at_ns,
                 Why::Held { .. } => false,
             };

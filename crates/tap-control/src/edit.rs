@@ -97,7 +97,13 @@ enum New<'a> {
 }
 
 /// Writes an object with each member as `kept` says (`None`: it goes), and with others behind them.
-fn write_object(old: Node<'_>, kept: Vec<Option<New<'_>>>, added: Vec<(Vec<u8>, Vec<u8>)>, depth: usize, out: &mut Vec<u8>) {
+fn write_object(
+    old: Node<'_>,
+    kept: Vec<Option<New<'_>>>,
+    added: Vec<(Vec<u8>, Vec<u8>)>,
+    depth: usize,
+    out: &mut Vec<u8>,
+) {
     let bytes = old.bytes();
     let members: Vec<_> = old.members().collect();
     let place = |part: &[u8]| offset_in(bytes, part);
@@ -211,7 +217,7 @@ fn nested(place: &[Step], value: &[u8]) -> Option<Vec<u8>> {
         return Some(value.to_vec());
     };
     match step {
-        Step::Member(key) => Some([b"{", &crate::make::string(key)[..], b":", &nested(below, value)?, b"}"].concat()),
+        Step::Member(key) => Some([&b"{"[..], &crate::make::string(key), b":", &nested(below, value)?, b"}"].concat()),
         Step::Element(_) => None,
     }
 }
@@ -267,7 +273,11 @@ mod tests {
         for (at, value, expected) in [
             ("arg.c", Some("4"), Some("{\"params\": {\"arguments\": {\"a\": [1, {\"b\": 2}], \"c\": 4}}}\n")),
             ("arg.a[1].b", Some("5"), Some("{\"params\": {\"arguments\": {\"a\": [1, {\"b\": 5}], \"c\": 3}}}\n")),
-            ("arg.d.e", Some("5"), Some("{\"params\": {\"arguments\": {\"a\": [1, {\"b\": 2}], \"c\": 3,\"d\":{\"e\":5}}}}\n")),
+            (
+                "arg.d.e",
+                Some("5"),
+                Some("{\"params\": {\"arguments\": {\"a\": [1, {\"b\": 2}], \"c\": 3,\"d\":{\"e\":5}}}}\n"),
+            ),
             ("arg.a", None, Some("{\"params\": {\"arguments\": {\"c\": 3}}}\n")),
             ("arg.c", None, Some("{\"params\": {\"arguments\": {\"a\": [1, {\"b\": 2}]}}}\n")),
             ("arg.a[1].b", None, Some("{\"params\": {\"arguments\": {\"a\": [1, {}], \"c\": 3}}}\n")),
@@ -283,7 +293,8 @@ mod tests {
     }
 
     fn json() -> impl Strategy<Value = String> {
-        let leaf = prop_oneof![Just("1".to_owned()), Just("\"x \\\" y\"".into()), Just("null".into()), Just("2.50".into())];
+        let leaf =
+            prop_oneof![Just("1".to_owned()), Just("\"x \\\" y\"".into()), Just("null".into()), Just("2.50".into())];
         leaf.prop_recursive(4, 30, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(|all| format!("[ {} ]", all.join(" ,"))),

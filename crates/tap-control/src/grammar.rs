@@ -106,7 +106,9 @@ pub fn read_action(text: &str) -> Result<Action, RuleError> {
     let value = value.trim();
     let value_range = value_at..value_at + value.len();
     let example = NAMES.iter().find(|(known, _)| *known == name).map(|(_, example)| *example);
-    let wrong = |problem: String| RuleError::new(value_range.clone(), problem).help(format!("write {}", example.unwrap_or("hold")));
+    let wrong = |problem: String| {
+        RuleError::new(value_range.clone(), problem).help(format!("write {}", example.unwrap_or("hold")))
+    };
     let plain = |action: Action| match value.is_empty() {
         true => Ok(action),
         false => Err(wrong(format!("`{name}` takes nothing more"))),
@@ -140,19 +142,23 @@ pub fn read_action(text: &str) -> Result<Action, RuleError> {
             .parse()
             .map(|n_bytes| Action::Truncate(Some(n_bytes)))
             .map_err(|_| wrong(format!("`{value}` is no number of bytes"))),
-        "slow" => rate(value).map(Action::Slow).ok_or_else(|| wrong(format!("`{value}` is no number of bytes a second"))),
+        "slow" => {
+            rate(value).map(Action::Slow).ok_or_else(|| wrong(format!("`{value}` is no number of bytes a second")))
+        }
         "set" => {
             let Some((place, new)) = value.split_once('=') else {
                 return Err(wrong("`=` and the new value are missing".into()));
             };
-            let place = read_place(place.trim()).ok_or_else(|| wrong(format!("`{}` is no place in a message", place.trim())))?;
+            let place = read_place(place.trim())
+                .ok_or_else(|| wrong(format!("`{}` is no place in a message", place.trim())))?;
             Ok(Action::Set(place, json_of(new.trim())))
         }
         "unset" => {
             let place = read_place(value).ok_or_else(|| wrong(format!("`{value}` is no place in a message")))?;
             Ok(Action::Unset(place))
         }
-        "" => Err(RuleError::new(text.len()..text.len(), "what happens is missing").help("write hold, delay:2s, error:-32603")),
+        "" => Err(RuleError::new(text.len()..text.len(), "what happens is missing")
+            .help("write hold, delay:2s, error:-32603")),
         _ => {
             let near = NAMES.iter().map(|(known, _)| (strsim::jaro_winkler(name, known), *known));
             let near = near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.75);
@@ -171,7 +177,8 @@ fn modifiers(before: &str) -> Result<(&str, When), RuleError> {
     let mut when = When::default();
     let mut rest = before.trim_end();
     loop {
-        let begin = rest.rfind(char::is_whitespace).map_or(0, |at| at + rest[at..].chars().next().map_or(1, char::len_utf8));
+        let begin =
+            rest.rfind(char::is_whitespace).map_or(0, |at| at + rest[at..].chars().next().map_or(1, char::len_utf8));
         let word = rest.get(begin..).unwrap_or_default();
         let range = begin..rest.len();
         let (name, value) = word.split_once(':').unwrap_or((word, ""));
@@ -205,7 +212,12 @@ fn modifiers(before: &str) -> Result<(&str, When), RuleError> {
     }
 }
 
-/// A span of time with a unit, nanoseconds.
+/// A span of time with a unit, such as `250ms` or `1.5s`, in nanoseconds.
+#[must_use]
+pub fn read_duration(text: &str) -> Option<u64> {
+    duration(text)
+}
+
 fn duration(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);
@@ -218,7 +230,11 @@ fn duration(text: &str) -> Option<u64> {
         _ => return None,
     };
     let ns = number.parse::<f64>().ok()? * factor;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is no negative number and at most a year")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is no negative number and at most a year"
+    )]
     (ns < 3e16).then_some(ns as u64)
 }
 
@@ -327,7 +343,10 @@ mod tests {
     fn a_fault_is_read_as_it_is_documented() {
         for (text, expected) in [
             ("method:tools/call -> delay:2s", "method:tools/call |  | delay:2s"),
-            ("tool:search_* every:5 -> error:-32603", "tool:search_* | every:5 | error:-32603:this call was made to fail"),
+            (
+                "tool:search_* every:5 -> error:-32603",
+                "tool:search_* | every:5 | error:-32603:this call was made to fail",
+            ),
             ("-> drop", " |  | drop"),
             ("tool:a  after:3 p:0.25 for:1.5s once -> hang", "tool:a | after:3 once p:0.25 for:1500ms | drop"),
             ("tool:a nth:2 -> error:5:no way: never", "tool:a | after:1 once | error:5:no way: never"),
@@ -353,8 +372,14 @@ mod tests {
             ("tool:a", "what happens is missing: ``; write FILTER -> delay:2s, or -> error:-32603"),
             ("tool:a ->", "what happens is missing: ``; write hold, delay:2s, error:-32603"),
             ("tool:a -> dely:2s", "`dely` is nothing that can happen to a message: `dely`; did you mean `delay`?"),
-            ("tool:a -> delay:2", "`2` is no time to wait: `2`; write delay:2s, delay:1s..3s, delay:normal(2s,500ms), delay:exponential(2s)"),
-            ("tool:a -> delay:3s..1s", "`3s..1s` is no time to wait: `3s..1s`; write delay:2s, delay:1s..3s, delay:normal(2s,500ms), delay:exponential(2s)"),
+            (
+                "tool:a -> delay:2",
+                "`2` is no time to wait: `2`; write delay:2s, delay:1s..3s, delay:normal(2s,500ms), delay:exponential(2s)",
+            ),
+            (
+                "tool:a -> delay:3s..1s",
+                "`3s..1s` is no time to wait: `3s..1s`; write delay:2s, delay:1s..3s, delay:normal(2s,500ms), delay:exponential(2s)",
+            ),
             ("tool:a -> error:no", "`no` is no code of an error: `no`; write error:-32603, error:-32603:TEXT"),
             ("tool:a -> drop now", "`drop` takes nothing more: `now`; write drop"),
             ("tool:a every:0 -> drop", "`0` is no count: `every:0`; write every:5"),

@@ -44,6 +44,7 @@ struct Injected {
     sent_ns: u64,
     /// When it is given up; `None` once it was.
     until_ns: Option<u64>,
+    by: String,
 }
 
 /// Requests of ours that are under way, by id.
@@ -70,7 +71,15 @@ impl Debugger {
     /// # Errors
     ///
     /// When it is no message, or nothing can be sent that way any more.
-    pub fn inject(&mut self, direction: Direction, text: &[u8], is_request: bool, by: &str, limit_ns: u64, at_ns: u64) -> Result<Option<Ticket>, CommandError> {
+    pub fn inject(
+        &mut self,
+        direction: Direction,
+        text: &[u8],
+        is_request: bool,
+        by: &str,
+        limit_ns: u64,
+        at_ns: u64,
+    ) -> Result<Option<Ticket>, CommandError> {
         if self.side(direction).closed {
             return Err(CommandError::Ended);
         }
@@ -95,10 +104,13 @@ impl Debugger {
         match scan(&bytes, &[]) {
             Scanned { content: Content::Message(envelope), .. } if is_request == (envelope.kind == Kind::Request) => {}
             Scanned { content: Content::Message(_), .. } => {
-                let says = if is_request { "a request has a method" } else { "a request is sent as one, to get its answer" };
+                let says =
+                    if is_request { "a request has a method" } else { "a request is sent as one, to get its answer" };
                 return Err(CommandError::NotAMessage(says.into()));
             }
-            Scanned { content: Content::NotJson(error), .. } => return Err(CommandError::NotAMessage(error.to_string())),
+            Scanned { content: Content::NotJson(error), .. } => {
+                return Err(CommandError::NotAMessage(error.to_string()));
+            }
             _ => return Err(CommandError::NotAMessage("it is no JSON-RPC message".into())),
         }
         bytes.push(b'\n');
@@ -107,7 +119,10 @@ impl Debugger {
         self.orders.push_back(Order::Record(act));
         if let Some((ticket, id)) = &ticket {
             let until_ns = Some(at_ns.saturating_add(limit_ns));
-            self.injections.waiting.insert(id.clone(), Injected { ticket: *ticket, direction, sent_ns: at_ns, until_ns });
+            self.injections.waiting.insert(
+                id.clone(),
+                Injected { ticket: *ticket, direction, sent_ns: at_ns, until_ns, by: by.to_owned() },
+            );
         }
         self.emit(direction, bytes);
         Ok(ticket.map(|(ticket, _)| ticket))
@@ -139,7 +154,7 @@ impl Debugger {
         let (ticket, gave_up) = (injected.ticket, injected.until_ns.is_none());
         let act = Act {
             message: Some(message.offset),
-            ..Act::new(Deed::Dropped, stream(message.direction), "the answer to a message of mcp-tap")
+            ..Act::new(Deed::Dropped, stream(message.direction), injected.by.clone())
         };
         self.orders.push_back(Order::Record(act));
         if !gave_up {
@@ -154,7 +169,8 @@ impl Debugger {
     /// Gives up requests of ours that take too long.
     pub(crate) fn give_up(&mut self, at_ns: u64) {
         let due = |injected: &Injected| injected.until_ns.is_some_and(|until_ns| until_ns <= at_ns);
-        let late: Vec<_> = self.injections.waiting.iter().filter(|(_, injected)| due(injected)).map(|(id, _)| id.clone()).collect();
+        let late: Vec<_> =
+            self.injections.waiting.iter().filter(|(_, injected)| due(injected)).map(|(id, _)| id.clone()).collect();
         for id in late {
             let Some(injected) = self.injections.waiting.get_mut(&id) else {
                 continue;
@@ -168,7 +184,10 @@ impl Debugger {
                 b",\"reason\":\"it took too long\"}}\n",
             ];
             let bytes = Bytes::from(cancel.concat());
-            let act = Act { bytes: bytes.clone(), ..Act::new(Deed::Injected, stream(direction), "mcp-tap: a call took too long") };
+            let act = Act {
+                bytes: bytes.clone(),
+                ..Act::new(Deed::Injected, stream(direction), "mcp-tap: a call took too long")
+            };
             self.orders.push_back(Order::Record(act));
             self.emit(direction, bytes);
         }
@@ -176,7 +195,13 @@ impl Debugger {
 
     /// Says that the side which is sent to in this direction will not answer any more.
     pub(crate) fn nobody_answers(&mut self, direction: Direction) {
-        let gone: Vec<_> = self.injections.waiting.iter().filter(|(_, one)| one.direction == direction).map(|(id, _)| id.clone()).collect();
+        let gone: Vec<_> = self
+            .injections
+            .waiting
+            .iter()
+            .filter(|(_, one)| one.direction == direction)
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in gone {
             if let Some(injected) = self.injections.waiting.remove(&id).filter(|injected| injected.until_ns.is_some()) {
                 self.events.push_back(Event::Answered { ticket: injected.ticket, answer: Answered::Ended });

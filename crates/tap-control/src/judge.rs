@@ -27,7 +27,9 @@ impl Debugger {
                 continue;
             }
             waiting.next_rule = armed.number + 1;
-            let Some(nth) = hits(armed, &waiting, &self.session, self.calls.revision.as_deref(), self.options.seed, at_ns) else {
+            let Some(nth) =
+                hits(armed, &waiting, &self.session, self.calls.revision.as_deref(), self.options.seed, at_ns)
+            else {
                 // It may have looked at a request without doing anything: then it leaves the answer alone too.
                 continue;
             };
@@ -39,7 +41,8 @@ impl Debugger {
             }
             armed.n_hits += 1;
             let (number, by, action) = (armed.number, armed.by(), armed.rule.action.clone());
-            let (options, is_last) = (armed.options.clone(), armed.rule.when.limit.is_some_and(|limit| limit <= armed.n_hits));
+            let (options, is_last) =
+                (armed.options.clone(), armed.rule.when.limit.is_some_and(|limit| limit <= armed.n_hits));
             if is_last {
                 armed.on = false;
                 self.events.push_back(Event::Rules);
@@ -53,7 +56,14 @@ impl Debugger {
             self.events.push_back(Event::Hit { rule: number, direction, what, text });
             let mut chance = Chance::new(self.options.seed, number, nth.nth);
             chance.next();
-            waiting = match self.act(waiting, action, by, (options.stays, options.whole_stream, options.temporary), chance, at_ns) {
+            waiting = match self.act(
+                waiting,
+                action,
+                by,
+                (options.stays, options.whole_stream, options.temporary),
+                chance,
+                at_ns,
+            ) {
                 Next::GoesOn(waiting) => waiting,
                 Next::Waits(waiting) => return Some(waiting),
                 Next::Gone => return None,
@@ -63,7 +73,15 @@ impl Debugger {
         None
     }
 
-    fn act(&mut self, mut waiting: Waiting, action: Action, by: String, how: (bool, bool, bool), mut chance: Chance, at_ns: u64) -> Next {
+    fn act(
+        &mut self,
+        mut waiting: Waiting,
+        action: Action,
+        by: String,
+        how: (bool, bool, bool),
+        mut chance: Chance,
+        at_ns: u64,
+    ) -> Next {
         let direction = waiting.message.direction;
         match action {
             Action::Log(text) => {
@@ -73,11 +91,13 @@ impl Debugger {
                 return Next::GoesOn(waiting);
             }
             Action::Set(place, value) => {
-                self.change(&mut waiting, set(&waiting.bytes.clone(), &place, &value), by);
+                let changed = set(&waiting.bytes, &place, &value);
+                change(&mut waiting, changed, by);
                 return Next::GoesOn(waiting);
             }
             Action::Unset(place) => {
-                self.change(&mut waiting, remove(&waiting.bytes.clone(), &place), by);
+                let changed = remove(&waiting.bytes, &place);
+                change(&mut waiting, changed, by);
                 return Next::GoesOn(waiting);
             }
             Action::Garbage(text) => {
@@ -155,13 +175,6 @@ impl Debugger {
         Next::Gone
     }
 
-    fn change(&mut self, waiting: &mut Waiting, changed: Option<Vec<u8>>, by: String) {
-        if let Some(changed) = changed.filter(|changed| changed[..] != waiting.bytes[..]) {
-            waiting.bytes = changed.into();
-            waiting.changed_by = Some(by);
-        }
-    }
-
     /// The error that a request is answered with, or that an answer becomes.
     pub(crate) fn error_for(&self, waiting: &Waiting, code: i64, message: &str) -> Option<Bytes> {
         let id = waiting.message.id.as_ref()?;
@@ -174,6 +187,13 @@ impl Debugger {
         let can = matches!(waiting.message.kind, What::Request | What::Result | What::Error)
             && waiting.message.method() == Some("tools/call");
         can.then(|| make::tool_error(id, text, self.calls.is_modern()).into())
+    }
+}
+
+fn change(waiting: &mut Waiting, changed: Option<Vec<u8>>, by: String) {
+    if let Some(changed) = changed.filter(|changed| changed[..] != waiting.bytes[..]) {
+        waiting.bytes = changed.into();
+        waiting.changed_by = Some(by);
     }
 }
 
@@ -191,7 +211,14 @@ struct Fitted {
     is_hit: bool,
 }
 
-fn hits(armed: &mut Armed, waiting: &Waiting, session: &crate::Session, revision: Option<&str>, seed: u64, at_ns: u64) -> Option<Fitted> {
+fn hits(
+    armed: &mut Armed,
+    waiting: &Waiting,
+    session: &crate::Session,
+    revision: Option<&str>,
+    seed: u64,
+    at_ns: u64,
+) -> Option<Fitted> {
     let message = &waiting.message;
     let when = armed.rule.when;
     if when.lasts_ns.is_some_and(|lasts_ns| armed.set_at_ns.saturating_add(lasts_ns) <= at_ns)
@@ -207,7 +234,12 @@ fn hits(armed: &mut Armed, waiting: &Waiting, session: &crate::Session, revision
     Some(Fitted { nth, is_hit })
 }
 
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times to wait, in nanoseconds, below a year")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times to wait, in nanoseconds, below a year"
+)]
 fn draw(delay: Delay, chance: &mut Chance) -> u64 {
     match delay {
         Delay::Fixed(ns) => ns,

@@ -80,7 +80,10 @@ mod tests {
         for (written_so, expected) in [
             ("{\n \"a\": 1.0 }", Some("\"result\":{\"a\":1.0}")),
             (r#"{"result":{"a":1}}"#, Some("\"result\":{\"a\":1}")),
-            (r#"{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"m"}}"#, Some("\"error\":{\"code\":1,\"message\":\"m\"}")),
+            (
+                r#"{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"m"}}"#,
+                Some("\"error\":{\"code\":1,\"message\":\"m\"}"),
+            ),
             (r#"{"error":"x","b":1}"#, Some("\"result\":{\"error\":\"x\",\"b\":1}")),
             ("[]", None),
             ("{", None),

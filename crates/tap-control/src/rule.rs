@@ -243,7 +243,9 @@ fn shown(place: &[Step]) -> String {
     let mut text = String::new();
     for step in place {
         match step {
-            Step::Member(key) if key.contains(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'))) => {
+            Step::Member(key)
+                if key.contains(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'))) =>
+            {
                 text.push_str(&format!(".\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\"")));
             }
             Step::Member(key) => text.push_str(&format!(".{key}")),

@@ -74,7 +74,8 @@ impl Debugger {
     /// All messages that wait, the oldest first.
     #[must_use]
     pub fn held(&self) -> Vec<HeldInfo> {
-        let mut held: Vec<_> = self.sides.iter().flat_map(|side| side.queue.iter().map(|waiting| side.info(waiting))).collect();
+        let mut held: Vec<_> =
+            self.sides.iter().flat_map(|side| side.queue.iter().map(|waiting| side.info(waiting))).collect();
         held.sort_by_key(|info| info.number);
         held
     }
@@ -130,7 +131,13 @@ impl Debugger {
         done
     }
 
-    fn decide(&mut self, mut waiting: Waiting, how: Release, by: &str, at_ns: u64) -> Result<(), (Waiting, CommandError)> {
+    fn decide(
+        &mut self,
+        mut waiting: Waiting,
+        how: Release,
+        by: &str,
+        at_ns: u64,
+    ) -> Result<(), (Waiting, CommandError)> {
         let by = by.to_owned();
         match how {
             Release::Go => self.go(waiting, Some((Deed::Released, by)), at_ns),
@@ -179,7 +186,13 @@ impl Debugger {
     }
 
     /// What goes out for an edited message, if it may.
-    fn edited(&self, waiting: &Waiting, text: &[u8], force: bool, schema: Option<&[u8]>) -> Result<Bytes, CommandError> {
+    fn edited(
+        &self,
+        waiting: &Waiting,
+        text: &[u8],
+        force: bool,
+        schema: Option<&[u8]>,
+    ) -> Result<Bytes, CommandError> {
         let original = &waiting.message.bytes;
         let problems = problems(original, text, &self.calls.schemas, schema, self.calls.revision.as_deref());
         if !problems.is_empty() && !force {
@@ -187,7 +200,8 @@ impl Debugger {
         }
         if matches!(problems.first(), Some(crate::Problem::NotJson(_))) {
             // Whatever it is, it stays one line.
-            let text = text.trim_ascii_end().iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte });
+            let text =
+                text.trim_ascii_end().iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte });
             return Ok(text.chain([b'\n']).collect::<Vec<_>>().into());
         }
         if matches!(waiting.message.kind, What::Raw) {
@@ -233,7 +247,8 @@ impl Debugger {
     fn set_temporary(&mut self, filter: Filter, by: &str, stays: bool, at_ns: u64) {
         let text = filter.text().to_owned();
         let rule = Rule { filter, when: When::once(), action: Action::Hold, text };
-        let options = RuleOptions { kind: RuleKind::Breakpoint, stays, whole_stream: false, by: by.to_owned(), temporary: true };
+        let options =
+            RuleOptions { kind: RuleKind::Breakpoint, stays, whole_stream: false, by: by.to_owned(), temporary: true };
         self.set_rule(rule, options, at_ns);
     }
 
@@ -280,7 +295,8 @@ impl Debugger {
     #[must_use]
     pub fn summary(&self) -> Vec<String> {
         let faults = self.rules.iter().filter(|armed| armed.options.kind == RuleKind::Fault);
-        let line = |armed: &Armed| format!("fault {}: {} of {} that fitted", armed.rule.text, armed.n_hits, armed.n_fitted);
+        let line =
+            |armed: &Armed| format!("fault {}: {} of {} that fitted", armed.rule.text, armed.n_hits, armed.n_fitted);
         faults.map(line).collect()
     }
 }
