@@ -16,6 +16,7 @@ mod support;
 
 mod cases;
 mod commands;
+mod debugger;
 mod diff;
 mod faults;
 mod filters;

@@ -199,7 +199,7 @@ impl Debugger {
         if let Some((offset, bytes)) = self.side_mut(direction).lines.finish() {
             self.line(direction, offset, bytes, at_ns);
         }
-        self.side_mut(direction).ended = true;
+        self.side_mut(direction).ended_ns = Some(at_ns);
         self.release_where(
             direction,
             |waiting| matches!(waiting.why, Why::Held { .. }),
@@ -404,8 +404,14 @@ impl Debugger {
                     None => true,
                 },
             };
-            // What went may have freed others that came before.
-            index = if gone { 0 } else { index + 1 };
+            // What went may have freed others that came before. What is kept may be due at once.
+            let is_due = |waiting: &Waiting| waiting.until_ns().is_some_and(|until_ns| until_ns <= at_ns);
+            let again = !gone && self.side(direction).queue.get(index).is_some_and(is_due);
+            index = match (gone, again) {
+                (true, _) => 0,
+                (false, true) => index,
+                (false, false) => index + 1,
+            };
         }
     }
 
@@ -513,10 +519,11 @@ impl Debugger {
         }
     }
 
-    pub(crate) fn at_most(&self, direction: Direction, until_ns: u64, at_ns: u64) -> u64 {
-        match self.side(direction).ended {
-            true => until_ns.min(at_ns.saturating_add(END_PATIENCE_NS)),
-            false => until_ns,
+    /// When something goes on that is to do so then: after the end of its stream not much later.
+    pub(crate) fn at_most(&self, direction: Direction, until_ns: u64) -> u64 {
+        match self.side(direction).ended_ns {
+            Some(ended_ns) => until_ns.min(ended_ns.saturating_add(END_PATIENCE_NS)),
+            None => until_ns,
         }
     }
 
@@ -535,7 +542,7 @@ impl Debugger {
 
     pub(crate) fn emit_slowly(&mut self, direction: Direction, bytes: Bytes, bytes_per_second: u64, at_ns: u64) {
         let side = self.side_mut(direction);
-        if side.closed || side.slow.is_some() || side.mid_line || side.ended {
+        if side.closed || side.slow.is_some() || side.mid_line || side.ended_ns.is_some() {
             return self.emit(direction, bytes);
         }
         side.slow = Some(Slow { rest: bytes, bytes_per_second, next_ns: at_ns });

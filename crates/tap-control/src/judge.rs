@@ -108,7 +108,7 @@ impl Debugger {
             Action::Hold => {
                 let (stays, whole_stream, temporary) = how;
                 let is_watched = stays || self.n_viewers > 0;
-                if self.side(direction).ended || !is_watched {
+                if self.side(direction).ended_ns.is_some() || !is_watched {
                     return Next::GoesOn(waiting);
                 }
                 let until_ns = self.options.hold_limit_ns.map(|limit| at_ns.saturating_add(limit));
@@ -117,11 +117,11 @@ impl Debugger {
             }
             Action::Delay(delay) => {
                 let until_ns = at_ns.saturating_add(draw(delay, &mut chance));
-                waiting.why = Why::Delayed { by, until_ns: self.at_most(direction, until_ns, at_ns) };
+                waiting.why = Why::Delayed { by, until_ns: self.at_most(direction, until_ns) };
                 return Next::Waits(waiting);
             }
             Action::Reorder => {
-                if self.side(direction).ended {
+                if self.side(direction).ended_ns.is_some() {
                     return Next::GoesOn(waiting);
                 }
                 waiting.why = Why::Reordered { by, until_ns: at_ns.saturating_add(REORDER_NS) };

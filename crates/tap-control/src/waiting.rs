@@ -84,8 +84,8 @@ pub(crate) struct Side {
     pub(crate) mid_line: bool,
     /// What has to wait for the end of that line.
     pub(crate) pending: Vec<Bytes>,
-    /// Nothing more comes from the one who sends here.
-    pub(crate) ended: bool,
+    /// Since when nothing more comes from the one who sends here.
+    pub(crate) ended_ns: Option<u64>,
     /// Nothing more can go out here.
     pub(crate) closed: bool,
 }

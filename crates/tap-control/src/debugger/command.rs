@@ -176,7 +176,7 @@ impl Debugger {
             },
             Release::Later(ns) => {
                 let direction = waiting.message.direction;
-                waiting.why = Why::Delayed { by, until_ns: self.at_most(direction, at_ns.saturating_add(ns), at_ns) };
+                waiting.why = Why::Delayed { by, until_ns: self.at_most(direction, at_ns.saturating_add(ns)) };
                 // Where it stands among the others is where it came.
                 let index = self.side(direction).queue.iter().position(|other| waiting.number < other.number);
                 self.side_mut(direction).put(index.unwrap_or(usize::MAX), waiting);
