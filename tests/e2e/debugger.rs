@@ -7,7 +7,6 @@ mod faults;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, ChildStdout, Output};
-use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

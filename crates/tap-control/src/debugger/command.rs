@@ -123,7 +123,8 @@ impl Debugger {
             return Err(CommandError::NothingHeld(number));
         };
         let done = self.decide(waiting, how, by, at_ns);
-        let done = done.map_err(|(waiting, error)| {
+        let done = done.map_err(|refused| {
+            let (waiting, error) = *refused;
             self.side_mut(direction).put(index, waiting);
             error
         });
@@ -137,7 +138,7 @@ impl Debugger {
         how: Release,
         by: &str,
         at_ns: u64,
-    ) -> Result<(), (Waiting, CommandError)> {
+    ) -> Result<(), Box<(Waiting, CommandError)>> {
         let by = by.to_owned();
         match how {
             Release::Go => self.go(waiting, Some((Deed::Released, by)), at_ns),
@@ -157,22 +158,22 @@ impl Debugger {
                     waiting.changed_by = Some(by);
                     self.go(waiting, None, at_ns);
                 }
-                Err(error) => return Err((waiting, error)),
+                Err(error) => return Err(Box::new((waiting, error))),
             },
             Release::Drop => self.stop(waiting, Deed::Dropped, by, at_ns),
             Release::Answer(text) => {
                 let (id, kind) = (waiting.message.id.clone(), waiting.message.kind);
                 let Some(id) = id.filter(|_| kind == What::Request || kind.is_answer()) else {
-                    return Err((waiting, CommandError::NotARequest));
+                    return Err(Box::new((waiting, CommandError::NotARequest)));
                 };
                 match make::written(&id, &text) {
                     Some(answer) => self.answer(waiting, answer.into(), by, at_ns),
-                    None => return Err((waiting, CommandError::NotAnAnswer)),
+                    None => return Err(Box::new((waiting, CommandError::NotAnAnswer))),
                 }
             }
             Release::Error { code, message } => match self.error_for(&waiting, code, &message) {
                 Some(error) => self.answer(waiting, error, by, at_ns),
-                None => return Err((waiting, CommandError::NotARequest)),
+                None => return Err(Box::new((waiting, CommandError::NotARequest))),
             },
             Release::Later(ns) => {
                 let direction = waiting.message.direction;
