@@ -15,6 +15,7 @@ mod peers;
 mod support;
 
 mod cases;
+mod client;
 mod commands;
 mod debugger;
 mod diff;
@@ -36,3 +37,4 @@ mod replay;
 mod signals;
 mod third_party;
 mod verify;
+mod wrap;

@@ -101,7 +101,12 @@ impl Subject for Live<'_> {
             | Field::HttpStatus
             | Field::HttpMethod
             | Field::Exchange
-            | Field::Conversation => None,
+            | Field::Conversation
+            // What was done to it is known only when this has judged it.
+            | Field::Done
+            | Field::Held
+            | Field::By
+            | Field::Fault => None,
         }
     }
 

@@ -267,7 +267,15 @@ impl Act {
     /// Reads the text of an act. `None` where it is none, or is of a version that is not known.
     #[must_use]
     pub fn read(text: &[u8]) -> Option<Self> {
-        let (head, bytes) = text.split_at(sent_offset(text)?);
+        let mut act = Self::read_head(text)?;
+        act.bytes = Bytes::copy_from_slice(text.get(sent_offset(text)?..)?);
+        Some(act)
+    }
+
+    /// The same without the bytes that were sent, which may be many.
+    #[must_use]
+    pub fn read_head(text: &[u8]) -> Option<Self> {
+        let head = text.get(..sent_offset(text)?)?;
         let mut lines = std::str::from_utf8(head).ok()?.lines();
         let mut words = lines.next()?.split(' ');
         let (version, deed, stream) = (words.next()?, words.next()?, words.next()?);
@@ -275,7 +283,6 @@ impl Act {
             return None;
         }
         let mut act = Self::new(Deed::from_name(deed)?, stream_named(stream)?, "");
-        act.bytes = Bytes::copy_from_slice(bytes);
         for line in lines {
             let Some((name, value)) = line.split_once(": ") else {
                 continue;

@@ -111,6 +111,9 @@ pub enum Origin {
     Wire,
     /// Bytes passed here that could not be recorded; this many of them. The other side did get them.
     Gap(u64),
+    /// Nobody wrote it: something was [done](Deed) to the traffic here. What was sent for it, if anything, went to one side
+    /// only, and the other side knows nothing of it.
+    Act(Deed),
 }
 
 /// One unit on the wire, exactly as it was seen: ground truth, never edited.
@@ -126,7 +129,8 @@ pub struct Frame {
     pub stream: Stream,
     /// How it came to be here.
     pub origin: Origin,
-    /// The bytes with their line ending, if they had one. Empty for a [gap](Origin::Gap).
+    /// The bytes with their line ending, if they had one. Empty for a [gap](Origin::Gap); of an [act](Origin::Act) its
+    /// whole text, for which see [`act`](Self::act) and [`message`](Self::message).
     pub bytes: Bytes,
 }
 
@@ -141,5 +145,23 @@ impl Frame {
     #[must_use]
     pub fn channel(&self) -> Channel {
         self.stream.channel()
+    }
+
+    /// What was done, if it is an act.
+    #[must_use]
+    pub fn act(&self) -> Option<Act> {
+        match self.origin {
+            Origin::Act(_) => Act::read(&self.bytes),
+            Origin::Wire | Origin::Gap(_) => None,
+        }
+    }
+
+    /// What went over the wire: the bytes, and of an act those that were sent.
+    #[must_use]
+    pub fn message(&self) -> Bytes {
+        match self.origin {
+            Origin::Act(_) => self.bytes.slice(sent_offset(&self.bytes).unwrap_or(self.bytes.len())..),
+            Origin::Wire | Origin::Gap(_) => self.bytes.clone(),
+        }
     }
 }

@@ -227,7 +227,8 @@ impl Segment {
         self.push_tag(HTTP_GAP | part.code() << 2 | HTTP, Some(exchange), at_ns, wall_ns, n_bytes);
     }
 
-    /// Appends an act, over HTTP with the exchange that it was done in. `stream` is the act's; `head` is its
+    /// Appends an act, over HTTP with the exchange that it was done in. `stream` is that on which bytes
+    /// [went out](crate::Act::sent_on); `head` is its
     /// [text](crate::Act::write_head) up to the bytes that were sent, `sent` are these.
     pub fn push_act(
         &mut self,

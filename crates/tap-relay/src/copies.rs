@@ -175,7 +175,7 @@ impl Copies {
         if state.held_bytes() + head.len() <= self.limit_bytes + ACT_ROOM_BYTES {
             state.write_gaps(at_ns, &self.clock);
             let wall_ns = self.wall_if_first(&state.open, at_ns);
-            state.open.push_act(exchange, act.stream, at_ns, wall_ns, &head, sent);
+            state.open.push_act(exchange, act.sent_on(), at_ns, wall_ns, &head, sent);
         } else {
             state.lost_bytes += head.len() as u64;
         }

@@ -3,7 +3,9 @@
 pub(crate) mod breakpoints;
 mod bridge_http;
 mod bridge_stdio;
+pub(crate) mod call;
 pub(crate) mod check;
+mod client;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -26,5 +28,7 @@ pub(crate) mod state;
 pub(crate) mod stats;
 mod stop;
 pub(crate) mod taps;
+pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;
+pub(crate) mod wrap;

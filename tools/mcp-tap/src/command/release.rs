@@ -128,19 +128,18 @@ fn add_schema(global: &Global, tap: &Tap, held: &Value, params: &mut Map<String,
         return;
     }
     let tool = held.get("held").and_then(|held| held.get("target")).and_then(Value::as_str);
-    if let (Some(tool), Some(reference)) = (tool, tap.session().get(..13).and_then(|id| id.parse::<Reference>().ok())) {
-        // Without a recording, or before it is written, there is none: then the arguments are not judged.
-        if let Some(schema) = schema_of(global, &reference, tool) {
-            params.insert("schema".into(), schema.into());
-        }
+    // Without a recording, or before it is written, there is none: then the arguments are not judged.
+    if let Some(schema) = tool.and_then(|tool| recorded_schema(global, tap, tool)) {
+        params.insert("schema".into(), schema.into());
     }
 }
 
-fn schema_of(global: &Global, reference: &Reference, tool: &str) -> Option<String> {
+/// The input schema of a tool, as it was listed last in the recording of a live session.
+pub(super) fn recorded_schema(global: &Global, tap: &Tap, tool: &str) -> Option<String> {
+    let reference: Reference = tap.session().get(..13)?.parse().ok()?;
     let found = reference.resolve(global).ok()?;
     let followed = follow(global, &found, u64::MAX, |_| Ok(())).ok()?;
-    let state = followed.state_of(None)?;
-    let tool = state.lists.tool(tool)?;
+    let tool = followed.state_of(None)?.lists.tool(tool)?.clone();
     let schema = tool.text.node().get("inputSchema")?;
     Some(String::from_utf8_lossy(schema.bytes()).into_owned())
 }

@@ -46,7 +46,7 @@ pub(super) fn record(global: &Global, replay: &Replay, mode: RecordMode) -> Resu
     drop(NewFile::create(file, Readers::Usual)?);
     let http = HttpSide::none();
     let debugging = Debugging { no_control: true, ..Debugging::default() };
-    let run = Run { name: None, command: replay.command.clone(), http, debugging };
+    let run = Run { name: None, was: None, command: replay.command.clone(), http, debugging };
     let code = run::run_and(global, run, |uuid| {
         if let Err(failure) = export(global, uuid, file) {
             say(&format!("the session was recorded, but {}", failure.message));
