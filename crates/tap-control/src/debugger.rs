@@ -186,7 +186,7 @@ impl Debugger {
         self.side_mut(direction).lines.take(offset, bytes, limit, |cut| cuts.push(cut));
         for cut in cuts {
             match cut {
-                Cut::Line { offset, bytes } => self.line(direction, offset, bytes, at_ns),
+                Cut::Line { offset, bytes } => self.message(direction, offset, bytes, at_ns),
                 Cut::Part { bytes, ends_line } => self.part(direction, bytes, ends_line, at_ns),
             }
         }
@@ -196,7 +196,7 @@ impl Debugger {
     /// [`END_PATIENCE_NS`].
     pub fn end(&mut self, direction: Direction, at_ns: u64) {
         if let Some((offset, bytes)) = self.side_mut(direction).lines.finish() {
-            self.line(direction, offset, bytes, at_ns);
+            self.message(direction, offset, bytes, at_ns);
         }
         self.side_mut(direction).ended_ns = Some(at_ns);
         self.release_where(
@@ -270,7 +270,8 @@ impl Debugger {
         }
     }
 
-    fn line(&mut self, direction: Direction, offset: u64, bytes: Bytes, at_ns: u64) {
+    /// Takes one message whole, that begins at `offset` in its stream: for who cuts them himself.
+    pub fn message(&mut self, direction: Direction, offset: u64, bytes: Bytes, at_ns: u64) {
         let mut message = self.calls.read(direction, offset, at_ns, bytes);
         self.find_broken_rules(&mut message);
         if self.is_for_us(&message, at_ns) {

@@ -97,15 +97,15 @@ impl Debugger {
         &self.calls.schemas
     }
 
-    /// Stops the clock of a held message: it stays until somebody says what becomes of it, or nobody is attached.
+    /// Sets the clock of a held message anew: it goes on by itself after so long, nanoseconds; `None` for never.
     ///
     /// # Errors
     ///
     /// When none is held under this number.
-    pub fn keep_held(&mut self, number: u64) -> Result<(), CommandError> {
+    pub fn keep_held(&mut self, number: u64, limit_ns: Option<u64>, at_ns: u64) -> Result<(), CommandError> {
         let waiting = self.sides.iter_mut().flat_map(|side| &mut side.queue).find(|waiting| waiting.number == number);
         match waiting.map(|waiting| &mut waiting.why) {
-            Some(Why::Held { until_ns, .. }) => *until_ns = None,
+            Some(Why::Held { until_ns, .. }) => *until_ns = limit_ns.map(|limit_ns| at_ns.saturating_add(limit_ns)),
             _ => return Err(CommandError::NothingHeld(number)),
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,12 @@ use crate::filtering::read;
 use crate::following::follow;
 use crate::reference::Reference;
 use crate::text::{counted, pretty, shown};
+
+/// How long a message stays held that is open in an editor.
+const EDITING: Duration = Duration::from_secs(30 * 60);
+
+/// How long it stays when it was left there.
+const LEFT: Duration = Duration::from_secs(50);
 
 /// Who did it, as recordings tell it.
 const BY: &str = "mcp-tap release";
@@ -147,8 +154,8 @@ pub(super) fn recorded_schema(global: &Global, tap: &Tap, tool: &str) -> Option<
 /// Opens a message in the editor, and sends what comes of it. What is wrong with it is told, and asked about.
 fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Value>) -> Result<u8, Failure> {
     let number = params.get("number").cloned().unwrap_or_default();
-    // As long as somebody looks at it, it stays: the editor is open for as long as it takes.
-    let _ = tap.command("held/keep", json!({"number": number}));
+    // Whoever edits is not to be hurried; but should he never come back, nobody waits for ever.
+    let _ = tap.command("held/keep", json!({"number": number, "ms": EDITING.as_millis()}));
     let folder =
         tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary folder can be made: {error}")))?;
     let path = folder.path().join("message.json");
@@ -185,6 +192,7 @@ fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Va
                 };
             }
             "q" => {
+                let _ = tap.command("held/keep", json!({"number": number, "ms": LEFT.as_millis()}));
                 say_of(global, tap, "it is still held");
                 return Ok(NO);
             }

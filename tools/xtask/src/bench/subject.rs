@@ -120,8 +120,8 @@ impl Programs {
                 vec![text(program), "run".to_owned(), "--db".to_owned(), database, "--".to_owned()]
             }
             (Subject::Armed, Tap::McpTap(program)) => {
-                let words = [program.to_string_lossy().as_ref(), "run", "--db", &database, "--break", NEVER, "--"];
-                words.map(str::to_owned).into()
+                let words = ["run", "--db", &database, "--break", NEVER, "--"];
+                std::iter::once(text(program)).chain(words.map(str::to_owned)).collect()
             }
             (Subject::Tap | Subject::Armed, Tap::Wrapper(words)) => {
                 words.iter().map(|word| word.replace("{db}", &database)).collect()
