@@ -211,9 +211,9 @@ fn rounds(phases: &[Phase], arguments: &Arguments) -> Vec<(usize, Phase, Subject
                 continue;
             }
             for repeat in 0..phase.n_repeats() {
-                let turn =
-                    (0..Subject::ALL.len()).map(|offset| Subject::ALL[(round + repeat + offset) % Subject::ALL.len()]);
-                all.extend(turn.map(|subject| (round, phase, subject)));
+                let subjects = phase.subjects();
+                let turn = subjects.iter().cycle().skip((round + repeat) % subjects.len()).take(subjects.len());
+                all.extend(turn.map(|subject| (round, phase, *subject)));
             }
         }
     }
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_burst_is_repeated_within_its_round_and_each_time_another_begins() {
         let rounds = rounds(&[Phase::Burst], &arguments("bench --rounds 1"));
-        let first: Vec<Subject> = rounds.chunks(3).map(|turn| turn[0].2).collect();
+        let first: Vec<Subject> = rounds.chunks(4).map(|turn| turn[0].2).collect();
         assert_eq!(first, Subject::ALL);
     }
 
