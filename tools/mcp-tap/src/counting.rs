@@ -204,7 +204,7 @@ impl Counter {
             match event {
                 // What a debugger asks is no call of the client's.
                 Event::Row(row) if row.kind == RowKind::Request && !row.is_made() => {
-                    self.request(row, seen, scope, &mut lengths)
+                    self.request(row, seen, scope, &mut lengths);
                 }
                 Event::Answered { request, answer, latency_ns, status, error_code, .. } => {
                     let Some(mut this) = self.open.remove(request) else {

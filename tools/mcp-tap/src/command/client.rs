@@ -132,8 +132,11 @@ impl Meant {
 /// The servers that the arguments mean: one, or all of a configuration where none of it is named.
 pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Failure> {
     if let Some(url) = &server.url {
-        let (bearer_env, header) = (server.bearer_env.clone(), server.header.clone());
-        let credentials = Credentials { bearer_env, header, header_env: Vec::new() };
+        let credentials = Credentials {
+            bearer_env: server.bearer_env.clone(),
+            header: server.header.clone(),
+            header_env: Vec::new(),
+        };
         let additions = additions(&credentials)?;
         return Ok(vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?]);
     }

@@ -16,7 +16,6 @@ use jiff::tz::TimeZone;
 use tap_inspector::{Answer, Input, Query, SessionKey, Ticket};
 use tap_session::At;
 use tap_store::{Session, SessionId, Store, StoreError, import};
-use tempfile::TempDir;
 
 use super::judged::{Judged, Waited};
 use super::{about, depth, figures, lists, picture};
@@ -24,6 +23,7 @@ use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
 use crate::reference::{Part, database, new_uuid};
 use crate::subject::Findings;
+use crate::temporary::TemporaryFolder;
 
 /// So many of the questions that were withdrawn are known, the newest. One that is older was left long ago; if not, its answer
 /// is of no interest to who gets it.
@@ -36,7 +36,7 @@ const DEMO: &str = include_str!("../../../../../recordings/demo.jsonl");
 pub(super) struct Sources {
     database: PathBuf,
     /// The folder of the database, where that was made of a recording in text form. It goes when the inspector ends.
-    folder: Option<TempDir>,
+    folder: Option<TemporaryFolder>,
     is_text: bool,
     first_seq: u64,
     /// The session to begin with.
@@ -123,10 +123,7 @@ impl Sources {
         first: Option<SessionId>,
         put: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("mcp-tap-").tempdir().map_err(|error| {
-            Failure::new(format!("cannot make a temporary folder for the recording: {error}"))
-                .hint("TMPDIR says where they are made")
-        })?;
+        let folder = TemporaryFolder::new("the recording")?;
         let database = folder.path().join("recording.db");
         put(&database)?;
         Ok(Self { database, folder: Some(folder), is_text: true, first_seq, first, first_at: None })
@@ -218,7 +215,7 @@ pub(super) struct Asked {
     pub(super) judged: Judged,
     /// The folder of a database that is there for as long as this is. The threads may be in the middle of something when the
     /// program ends, and drop nothing.
-    _folder: Option<TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 impl Asked {
