@@ -45,13 +45,16 @@ pub(super) fn visible(json: &str) -> String {
     out
 }
 
-/// A command that makes a call of a tool again, on the server of a session. `None` where it cannot be written: what looks like
-/// an option would be taken for one.
+/// A command that makes a call of a tool again, on the server of a session; of a tool whose name looks like an option, which has to
+/// stand behind `--` and leaves no room for a session, on that of the newest one.
 pub(super) fn call(session: &str, name: &str, arguments: &str) -> Option<String> {
-    if [session, name].iter().any(|word| word.is_empty() || word.starts_with('-')) {
-        return None;
-    }
-    Some(format!("mcp-tap call --session {} {} {}", word(session)?, word(name)?, word(&visible(arguments))?))
+    let is_option = |text: &str| text.is_empty() || text.starts_with('-');
+    let whose = match is_option(name) {
+        true => "--".to_owned(),
+        false if is_option(session) => return None,
+        false => format!("--session {}", word(session)?),
+    };
+    Some(format!("mcp-tap call {whose} {} {}", word(name)?, word(&visible(arguments))?))
 }
 
 /// A `curl` command that sends a request of HTTP again. What is not recorded is taken from the environment: of a field
@@ -203,12 +206,12 @@ mod tests {
         for shell in shells() {
             for name in HOSTILE {
                 let arguments = format!("{{\"x\":{}}}", crate::tree::quoted(name));
-                let Some(command) = call("demo", name, &arguments) else {
-                    assert!(name.is_empty() || name.starts_with('-'), "{name}");
-                    continue;
-                };
+                let command = call("demo", name, &arguments).unwrap();
                 let (words, _) = run(shell, &command).unwrap();
-                let expected = ["call", "--session", "demo", name, &arguments].map(|word| word.as_bytes().to_vec());
+                let is_option = name.is_empty() || name.starts_with('-');
+                let whose: &[&str] = if is_option { &["--"] } else { &["--session", "demo"] };
+                let expected = [&["call"], whose, &[name, &*arguments]].concat();
+                let expected: Vec<Vec<u8>> = expected.iter().map(|word| word.as_bytes().to_vec()).collect();
                 assert_eq!(words, expected, "{shell}: {command}");
             }
         }
