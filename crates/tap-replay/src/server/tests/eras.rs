@@ -100,6 +100,16 @@ fn a_legacy_recording_makes_a_client_of_both_eras_fall_back() {
                <- {{"id":2,"result":{{"tools":[]}}}}"#
         )),
     );
+    // Also where the recorded server refused in a way that answers nothing; it was asked for, then.
+    let refused = format!("{}\n{recording}", modern(r#"-> {"id":9,"method":"server/discover","params":{META}}"#));
+    let mut player = check(
+        &refused,
+        &modern(
+            r#"-> {"id":1,"method":"server/discover","params":{META}}
+               <- {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#,
+        ),
+    );
+    assert!(!player.report(true).unused.iter().any(|unused| unused.what == "server/discover"));
     // One that does not is told what can be told.
     check(
         &recording,
