@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
     master: File,
     slave: OwnedFd,
     seen: Arc<Mutex<Vec<u8>>>,
-    child: Child,
+    pub(crate) child: Child,
     is_closed: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }

@@ -15,7 +15,9 @@ mod peers;
 mod support;
 
 mod cases;
+mod client;
 mod commands;
+mod debugger;
 mod diff;
 mod faults;
 mod filters;
@@ -35,3 +37,4 @@ mod replay;
 mod signals;
 mod third_party;
 mod verify;
+mod wrap;

@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     /// http: for how long, in seconds
     #[arg(long, default_value_t = 60)]
     stream_seconds: usize,
+    /// inspector: messages of the session that is looked at; the targets are for a million
+    #[arg(long, default_value_t = 1_000_000)]
+    messages: u64,
     /// Measure this in place of `mcp-tap run --db {db} --`; words are parted by spaces, `{db}` is a new file each time, and
     /// the server's path is put at the end
     #[arg(long)]
@@ -208,9 +211,9 @@ fn rounds(phases: &[Phase], arguments: &Arguments) -> Vec<(usize, Phase, Subject
                 continue;
             }
             for repeat in 0..phase.n_repeats() {
-                let turn =
-                    (0..Subject::ALL.len()).map(|offset| Subject::ALL[(round + repeat + offset) % Subject::ALL.len()]);
-                all.extend(turn.map(|subject| (round, phase, subject)));
+                let subjects = phase.subjects();
+                let turn = subjects.iter().cycle().skip((round + repeat) % subjects.len()).take(subjects.len());
+                all.extend(turn.map(|subject| (round, phase, *subject)));
             }
         }
     }
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn a_burst_is_repeated_within_its_round_and_each_time_another_begins() {
         let rounds = rounds(&[Phase::Burst], &arguments("bench --rounds 1"));
-        let first: Vec<Subject> = rounds.chunks(3).map(|turn| turn[0].2).collect();
+        let first: Vec<Subject> = rounds.chunks(4).map(|turn| turn[0].2).collect();
         assert_eq!(first, Subject::ALL);
     }
 

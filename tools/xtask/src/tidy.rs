@@ -39,6 +39,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-redact", MayKnow::Only(&[])),
+    ("tap-hosts", MayKnow::Only(&[])),
     ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-redact", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
@@ -50,8 +51,25 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-text", MayKnow::Only(&[])),
     ("tap-replay", MayKnow::Only(&["tap-compare", "tap-frame", "tap-jsonrpc", "tap-protocol"])),
     ("tap-testkit", MayKnow::Only(&["tap-compare", "tap-frame", "tap-replay", "tap-store", "tap-text"])),
+    (
+        "tap-control",
+        MayKnow::Only(&["tap-filter", "tap-frame", "tap-jsonrpc", "tap-protocol", "tap-schema", "tap-session"]),
+    ),
     ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
+    (
+        "tap-peer",
+        MayKnow::Only(&[
+            "tap-bridge",
+            "tap-frame",
+            "tap-http",
+            "tap-jsonrpc",
+            "tap-protocol",
+            "tap-relay",
+            "tap-session",
+            "tap-transport",
+        ]),
+    ),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
@@ -77,6 +95,7 @@ const SANS_IO: &[&str] = &[
     "tap-replay",
     "tap-control",
     "tap-redact",
+    "tap-hosts",
     "tap-inspector",
 ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Parser, ValueEnum};
 
 use super::super::{run, transfer};
-use crate::arguments::{Arguments, Command, Global, HttpSide, RecordMode, Replay, Run, parse_url};
+use crate::arguments::{Arguments, Command, Debugging, Global, HttpSide, RecordMode, Replay, Run, parse_url};
 use crate::failure::Failure;
 use crate::name::name_of_host;
 use crate::new_file::{NewFile, Readers};
@@ -70,7 +70,8 @@ pub(super) fn record(global: &Global, replay: &Replay, mode: RecordMode) -> Resu
         }
         false => (None, replay.command.clone(), None),
     };
-    let run = Run { name, command, http };
+    let debugging = Debugging { no_control: true, ..Debugging::default() };
+    let run = Run { name, was: None, command, http, debugging };
     let code = run::run_and(global, run, shown, |uuid| {
         if let Err(failure) = export(global, uuid, file) {
             say(&format!("the session was recorded, but {}", failure.message));
