@@ -160,7 +160,7 @@ fn a_revision_that_the_recorded_server_does_not_support_is_refused_with_those_th
         let said = modern(&format!(r#"-> {{"id":"s","method":"{method}","params":{{META}}}}"#))
             .replace("2026-07-28", "2027-01-01");
         let refused = r#"** the client asks in revision 2027-01-01, and the recording is of 2026-07-28
-            <- ~ "code":-32022,"data":{"requested":"2027-01-01","supported":["2026-07-28"]}"#;
+            <- ~ "data":{"supported":["2026-07-28"],"requested":"2027-01-01"}"#;
         let again = r#"-> {"id":1,"method":"tools/list","params":{META}}
             <- {"id":1,"result":{"resultType":"complete","tools":[]}}"#;
         check(&recording, &format!("{said}\n{refused}\n{}", modern(again)));
