@@ -84,6 +84,13 @@ impl Schemas {
     }
 }
 
+/// What is wrong with `edited` in the place of `original`, so that whoever edits sees it before it is sent. `schema` is the one
+/// of the tool's arguments, and `revision` that of the session, if they are known.
+#[must_use]
+pub fn check_edited(original: &[u8], edited: &[u8], schema: Option<&[u8]>, revision: Option<&str>) -> Vec<Problem> {
+    problems(original, edited, &Schemas::default(), schema, revision)
+}
+
 /// What is wrong with `edited` in the place of `original`. `schema` is the tool's, if it is known.
 pub(crate) fn problems(
     original: &[u8],

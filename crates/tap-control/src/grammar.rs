@@ -40,7 +40,8 @@ impl From<FilterError> for RuleError {
     }
 }
 
-const NAMES: &[(&str, &str)] = &[
+/// What can happen to a message, and how it is written.
+pub const ACTIONS: &[(&str, &str)] = &[
     ("hold", "hold"),
     ("log", "log:TEXT"),
     ("delay", "delay:2s, delay:1s..3s, delay:normal(2s,500ms), delay:exponential(2s)"),
@@ -79,6 +80,18 @@ pub fn read_fault(text: &str, context: &Context) -> Result<Rule, RuleError> {
     Ok(Rule { filter, when, action, text: text.trim().into() })
 }
 
+/// Reads a breakpoint as it is written in one line: as a fault, and what has no arrow is held.
+///
+/// # Errors
+///
+/// When it makes no sense: where, why, and what would.
+pub fn read_breakpoint(text: &str, context: &Context) -> Result<Rule, RuleError> {
+    match find_outside_quotes(text, "->") {
+        Some(_) => read_fault(text, context),
+        None => read_fault(&format!("{text} -> hold"), context),
+    }
+}
+
 /// Reads a file of faults: one a line; empty lines and those that begin with `#` mean nothing.
 ///
 /// # Errors
@@ -105,7 +118,7 @@ pub fn read_action(text: &str) -> Result<Action, RuleError> {
     let value_at = start + trimmed.len() - value.trim_start().len();
     let value = value.trim();
     let value_range = value_at..value_at + value.len();
-    let example = NAMES.iter().find(|(known, _)| *known == name).map(|(_, example)| *example);
+    let example = ACTIONS.iter().find(|(known, _)| *known == name).map(|(_, example)| *example);
     let wrong = |problem: String| {
         RuleError::new(value_range.clone(), problem).help(format!("write {}", example.unwrap_or("hold")))
     };
@@ -160,11 +173,11 @@ pub fn read_action(text: &str) -> Result<Action, RuleError> {
         "" => Err(RuleError::new(text.len()..text.len(), "what happens is missing")
             .help("write hold, delay:2s, error:-32603")),
         _ => {
-            let near = NAMES.iter().map(|(known, _)| (strsim::jaro_winkler(name, known), *known));
+            let near = ACTIONS.iter().map(|(known, _)| (strsim::jaro_winkler(name, known), *known));
             let near = near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > 0.75);
             let help = match near {
                 Some((_, near)) => format!("did you mean `{near}`?"),
-                None => NAMES.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", "),
+                None => ACTIONS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", "),
             };
             let range = start..start + name.len();
             Err(RuleError::new(range, format!("`{name}` is nothing that can happen to a message")).help(help))
@@ -395,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_happens_is_shown_as_it_can_be_read_again() {
-        for (_, examples) in NAMES {
+        for (_, examples) in ACTIONS {
             for example in examples.split(", ") {
                 let action = read_action(example).unwrap();
                 assert_eq!(read_action(&action.to_string()), Ok(action), "{example}");

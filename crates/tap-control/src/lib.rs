@@ -22,10 +22,10 @@ mod rule;
 mod told;
 mod waiting;
 
-pub use check::{Problem, Schemas};
+pub use check::{Problem, Schemas, check_edited};
 pub use debugger::{Debugger, END_PATIENCE_NS, Options, Session, WAITING_LIMIT_BYTES, WAITING_LIMIT_MESSAGES};
 pub use edit::{compact, merge, remove, set};
-pub use grammar::{RuleError, read_action, read_duration, read_fault, read_faults};
+pub use grammar::{ACTIONS, RuleError, read_action, read_breakpoint, read_duration, read_fault, read_faults};
 pub use inject::{Answered, CALL_LIMIT_NS, Ticket};
 pub use lines::LINE_LIMIT_BYTES;
 pub use rule::{Action, Delay, Place, Rule, RuleInfo, RuleKind, RuleOptions, Step, When};

@@ -8,6 +8,7 @@ use tap_session::{At, Link};
 use crate::about::{About, AboutPart};
 use crate::compare::{CompareQuery, Compared, LineDifferences};
 use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
+use crate::live::{HeldMessage, LiveOrder, LiveSeen, Resent};
 use crate::overview::Overview;
 use crate::picture::{Picture, PictureQuery};
 use crate::search::Hits;
@@ -44,6 +45,18 @@ pub enum Effect {
         /// In the editor.
         edit: bool,
     },
+    /// Have bytes edited, and give back what became of them as [`Input::Edited`](crate::Input::Edited); the terminal is the
+    /// editor's meanwhile.
+    Edit {
+        /// Which edit it is.
+        ticket: Ticket,
+        /// What.
+        bytes: Vec<u8>,
+        /// How the file is to be called, so that its kind is known.
+        name: String,
+    },
+    /// Make oneself heard: something waits for somebody.
+    Bell,
     /// Write bytes into a new file of this name.
     Write {
         /// What.
@@ -80,6 +93,10 @@ pub enum Query {
     Mark(SessionKey, At, Option<MarkLine>),
     /// To be told when a session grows, until another one is watched.
     Watch(SessionKey),
+    /// To be told what the tap of a live session says, until this is withdrawn; it is attached to as long as that.
+    Attach(SessionKey),
+    /// Have that tap do something.
+    Control(SessionKey, LiveOrder),
     /// Some rows once more: those of calls that were waiting.
     Again(SessionKey, Vec<At>),
     /// Some rows of a session.
@@ -223,6 +240,14 @@ pub enum Answer {
     Hits(Box<Hits>),
     /// An image.
     Picture(Box<Picture>),
+    /// What the tap of a live session says.
+    Live(Box<LiveSeen>),
+    /// A message that waits.
+    HeldMessage(Box<HeldMessage>),
+    /// A tap did what it was to do; what there is to say about that.
+    Ordered(String),
+    /// What came back from a request that was sent again.
+    Resent(Box<Resent>),
     /// A session has grown, is over, or all of it was worked out.
     Grown(Growth),
 }

@@ -19,6 +19,8 @@ pub enum Input {
     Answer(Ticket, Answer),
     /// What was asked for outside could not be done.
     Failed(Option<Ticket>, String),
+    /// Something was edited, by the ticket of [`Effect::Edit`](crate::Effect::Edit).
+    Edited(Ticket, Vec<u8>),
     /// Something was done outside that is worth a word, such as a copy.
     Done(String),
 }

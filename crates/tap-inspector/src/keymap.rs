@@ -19,6 +19,8 @@ pub enum Scope {
     Stats,
     /// Among what the server offers.
     Tools,
+    /// Among breakpoints and held messages.
+    Held,
     /// Where two sessions are compared.
     Compare,
     /// Where all sessions are searched.
@@ -131,6 +133,25 @@ pub enum Action {
     OtherOfB,
     CompareAnew,
     ExportReport,
+    ViewHeld,
+    Break,
+    SwitchBreak,
+    RemoveBreak,
+    AllBreaks,
+    Send,
+    SendOriginal,
+    SendAll,
+    DropHeld,
+    AnswerHeld,
+    AnswerError,
+    DelayHeld,
+    EditHeld,
+    StopClock,
+    NextHeld,
+    PreviousHeld,
+    BreakHere,
+    Resend,
+    EditAndSend,
 }
 
 /// A row of the table.
@@ -174,6 +195,7 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Everywhere, &["4"], Action::ViewState, "state", "what was true at the cursor"),
     bind(Scope::Everywhere, &["5"], Action::ViewStats, "stats", "how often, how quick, how large"),
     bind(Scope::Everywhere, &["6"], Action::ViewFindings, "findings", "which rules were broken"),
+    bind(Scope::Everywhere, &["7"], Action::ViewHeld, "held", "breakpoints and held messages of a live session"),
     bind(Scope::Everywhere, &["8"], Action::ViewTools, "tools", "what the server offers"),
     bind(Scope::Everywhere, &["S"], Action::ViewSearch, "search", "search all sessions"),
     bind(Scope::Everywhere, &["tab", "backtab"], Action::NextPane, "next-pane", "to the other pane"),
@@ -302,6 +324,24 @@ pub const KEYMAP: &[Binding] = &[
     bind(Scope::Session, &["w"], Action::WriteFile, "write", "write the message to a file"),
     bind(Scope::Session, &["P"], Action::Pager, "pager", "the message in $PAGER"),
     bind(Scope::Session, &["E"], Action::Editor, "editor", "the message in $EDITOR"),
+    bind(Scope::Session, &["i"], Action::BreakHere, "break-here", "a breakpoint on messages like this one; live"),
+    bind(Scope::Session, &["r"], Action::Resend, "resend", "send this request again, and compare the answers; asks"),
+    bind(Scope::Session, &["e"], Action::EditAndSend, "edit-and-send", "the same, edited in $EDITOR before"),
+    bind(Scope::Held, &["a"], Action::Send, "send", "let it go, edited where it was"),
+    bind(Scope::Held, &["u"], Action::SendOriginal, "send-original", "let it go as it came"),
+    bind(Scope::Held, &["X"], Action::DropHeld, "drop", "do not let it go at all; asks"),
+    bind(Scope::Held, &["R"], Action::AnswerHeld, "answer", "answer it in the other side's place, in $EDITOR"),
+    bind(Scope::Held, &["E"], Action::AnswerError, "answer-error", "answer it with an error"),
+    bind(Scope::Held, &["d"], Action::DelayHeld, "delay", "let it go later"),
+    bind(Scope::Held, &["e"], Action::EditHeld, "edit", "edit it in $EDITOR; a sends it then"),
+    bind(Scope::Held, &["A"], Action::SendAll, "send-all", "let all go that wait"),
+    bind(Scope::Held, &["T"], Action::StopClock, "stop-clock", "it stays until it is let go, or goes by itself again"),
+    bind(Scope::Held, &["n"], Action::NextHeld, "next-held", "to the next message that waits"),
+    bind(Scope::Held, &["N"], Action::PreviousHeld, "previous-held", "to the one before"),
+    bind(Scope::Held, &["i"], Action::Break, "break", "a new breakpoint"),
+    bind(Scope::Held, &["space"], Action::SwitchBreak, "switch-break", "the breakpoint on or off"),
+    bind(Scope::Held, &["del"], Action::RemoveBreak, "remove-break", "remove the breakpoint"),
+    bind(Scope::Held, &["I"], Action::AllBreaks, "all-breaks", "all breakpoints off, or on again"),
 ];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The terminal user interface: model, update, view.
 //!
-//! May know: sessions, filters, JSON, how messages are compared, and the frame that it draws into. Must not know: files, clocks, SQLite, terminals. What
+//! May know: sessions, filters, JSON, how messages are compared, how rules of the live debugger are written, and the frame that it draws into. Must not know: files, clocks, SQLite, terminals. What
 //! it wants done it says as [`Effect`]s, whose outcome comes back as [`Input`]; so that every screen is tested as text.
 //!
 //! ```text
@@ -25,6 +25,7 @@ mod fold;
 mod input;
 mod keymap;
 mod list;
+mod live;
 mod model;
 mod open;
 mod overview;
@@ -56,6 +57,7 @@ pub use data::{
 pub use effect::{Answer, Effect, Growth, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
+pub use live::{HeldLine, HeldMessage, LiveHere, LiveOrder, LiveSeen, Resent, RuleLine};
 pub use model::{Inspector, View};
 pub use overview::{Overview, Part as OverviewPart};
 pub use picture::{Colours, PICTURE_PIXELS, Picture, PictureQuery};

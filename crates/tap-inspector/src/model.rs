@@ -10,6 +10,7 @@ use crate::data::{MessageParts, SessionKey};
 use crate::detail::Find;
 use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
+use crate::live::{Again, Asks, Sure};
 use crate::open::Open;
 use crate::picture::{Colours, Shown};
 use crate::place::Place;
@@ -38,6 +39,8 @@ pub enum View {
     Findings,
     /// What the server offers.
     Tools,
+    /// What is held in a live session, and by which breakpoints.
+    Held,
     /// Two sessions beside each other.
     Compare,
     /// What was found in all sessions.
@@ -167,6 +170,14 @@ pub(crate) enum Overlay {
     Picture(Shown),
     /// What is to be done if the answer is yes.
     Confirm(String, Query),
+    /// A breakpoint that is being typed.
+    Break(Prompt),
+    /// Something that is being typed about a message that waits.
+    Asks(Prompt, Asks),
+    /// What is to be done in a live session if the answer is yes.
+    Sure(String, Sure),
+    /// What came back from a request that was sent again, beside what came back then.
+    Again(Box<Again>),
     /// Something to do by its name, and which of the matches is chosen.
     Palette(Prompt, usize),
 }
@@ -225,6 +236,7 @@ impl Inspector {
             (View::Search, _) => &[Scope::Search, Scope::Moving, Scope::Everywhere],
             (View::Stats, _) => &[Scope::Stats, Scope::Moving, Scope::Everywhere],
             (View::Tools, _) => &[Scope::Tools, Scope::Moving, Scope::Everywhere],
+            (View::Held, _) => &[Scope::Held, Scope::Moving, Scope::Everywhere],
             (View::Sequence, Some(Pane::Detail)) => &[Scope::Detail, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::State, _) => &[Scope::State, Scope::Session, Scope::Moving, Scope::Everywhere],
             (View::Sequence, _) => &[Scope::Sequence, Scope::Session, Scope::Moving, Scope::Everywhere],

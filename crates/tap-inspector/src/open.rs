@@ -12,6 +12,7 @@ use crate::effect::Ticket;
 use crate::findings::Findings;
 use crate::keymap::Action;
 use crate::list::Rows;
+use crate::live::Live;
 use crate::model::{Detail, Pane};
 use crate::overview::Overseen;
 use crate::sequence::Sequence;
@@ -81,6 +82,8 @@ pub(crate) struct Open {
     pub(crate) unfolding: Option<Asked<At>>,
     /// A question about rows of calls that were waiting.
     pub(crate) again: Option<Ticket>,
+    /// Its tap, while it is live.
+    pub(crate) debug: Live,
     /// To be told when it grows.
     pub(crate) watch: Ticket,
 }
@@ -143,6 +146,7 @@ impl Open {
             seeking,
             unfolding,
             again,
+            debug,
             watch,
             // Perhaps it has a mark changed, which is not withdrawn; to read marks takes no time.
             marking: _,
@@ -176,7 +180,12 @@ impl Open {
             stats.pending(),
             tools.pending(),
         ];
-        questions.into_iter().flatten().chain(sequence.tickets()).chain(detail.iter().flat_map(Detail::tickets))
+        questions
+            .into_iter()
+            .flatten()
+            .chain(sequence.tickets())
+            .chain(debug.tickets())
+            .chain(detail.iter().flat_map(Detail::tickets))
     }
 
     /// The mark of a row: of a call, that of its answer too.

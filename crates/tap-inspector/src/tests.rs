@@ -4,6 +4,7 @@
 mod compare;
 mod figures;
 mod keys;
+mod live;
 mod questions;
 mod sequence;
 
@@ -139,6 +140,7 @@ struct World {
     last_seq: u64,
     live: bool,
     open: Vec<(Ticket, Query)>,
+    edited: Option<(Ticket, Vec<u8>)>,
 }
 
 impl World {
@@ -146,6 +148,13 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Ask(ticket, query) => self.open.push((ticket, query)),
+                // The editor changes something, or leaves it.
+                Effect::Edit { ticket, mut bytes, .. } => {
+                    if self.last_seq % 2 == 0 {
+                        bytes.extend_from_slice(EVIL.as_bytes());
+                    }
+                    self.edited = Some((ticket, bytes));
+                }
                 Effect::Cancel(ticket) => self.open.retain(|(open, _)| *open != ticket),
                 _ => {}
             }
@@ -313,6 +322,13 @@ impl World {
             }
             Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
             Query::Picture(_) => Answer::Picture(Box::new(Picture { columns: 3, pixels: vec![[9, 9, 9, 255]; 12] })),
+            Query::Attach(_) if last % 4 == 3 => Answer::Live(Box::new(LiveSeen::Away(EVIL.into()))),
+            Query::Attach(_) => Answer::Live(Box::new(LiveSeen::Here(live::here(last)))),
+            Query::Control(_, LiveOrder::Message(number)) => Answer::HeldMessage(Box::new(live::message(*number))),
+            Query::Control(_, LiveOrder::Call(_) | LiveOrder::CallAnew(_)) => {
+                Answer::Resent(Box::new(Resent { answer: EVIL.as_bytes().into(), took_ns: Some(last) }))
+            }
+            Query::Control(..) => Answer::Ordered(EVIL.into()),
             Query::Watch(_) => return None,
         })
     }
@@ -362,6 +378,11 @@ fn holds(inspector: &Inspector, terminal: &mut Terminal<TestBackend>) {
         }
         assert!(open.state.cursor < open.state.n_lines().max(1), "state");
         assert!(open.findings.cursor < open.findings.len().max(1), "findings");
+        let debug = &open.debug;
+        assert_eq!(debug.chosen.is_some(), !debug.held().is_empty(), "one of what is held has the cursor");
+        assert_eq!(debug.chosen.is_some(), debug.chosen_line().is_some(), "and it is one that is there");
+        assert_eq!(debug.rule.is_some(), debug.chosen_rule().is_some(), "a breakpoint");
+        assert!(debug.top < debug.lines.len().max(1), "lines of what is held");
         assert!(open.jumps_back <= open.jumps.len(), "jumps");
     }
 }
@@ -377,7 +398,7 @@ proptest! {
     ) {
         let mut inspector = Inspector::new(Theme::terminal(), (80, 24), 0);
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        let mut world = World { last_seq, live, open: Vec::new() };
+        let mut world = World { last_seq, live, open: Vec::new(), edited: None };
         world.take(inspector.start_at(Some(SessionKey(3))));
         for step in steps {
             let effects = match step {
@@ -424,6 +445,9 @@ proptest! {
                 }
             };
             world.take(effects);
+            if let Some((ticket, bytes)) = world.edited.take() {
+                world.take(inspector.update(Input::Edited(ticket, bytes)));
+            }
             holds(&inspector, &mut terminal);
             questions::hold(&inspector, &world);
             prop_assert!(world.open.len() < 20, "questions pile up: {:?}", world.open);
@@ -455,7 +479,7 @@ fn settle(world: &mut World, inspector: &mut Inspector) {
 
 fn opened(last_seq: u64, live: bool) -> (World, Inspector) {
     let mut inspector = Inspector::new(Theme::plain(), (80, 24), 0);
-    let mut world = World { last_seq, live, open: Vec::new() };
+    let mut world = World { last_seq, live, open: Vec::new(), edited: None };
     world.take(inspector.start_at(Some(SessionKey(3))));
     settle(&mut world, &mut inspector);
     (world, inspector)

@@ -10,6 +10,7 @@ mod sessions;
 mod typing;
 
 pub(crate) use marks::MarkPart;
+pub(crate) use typing::{complete_from, written};
 
 use tap_session::At;
 
@@ -82,9 +83,11 @@ impl Inspector {
                     self.search_failed(ticket);
                     self.compare_failed(ticket);
                     self.picture_failed(ticket);
+                    self.live_failed(ticket);
                 }
                 self.say(why, true);
             }
+            Input::Edited(ticket, bytes) => self.take_edited(ticket, bytes, &mut effects),
             Input::Done(what) => self.say(what, false),
         }
         self.fetch_sequence(&mut effects);
@@ -96,6 +99,7 @@ impl Inspector {
         self.fetch_tools(&mut effects);
         self.fetch_compare(&mut effects);
         self.fetch_sessions(&mut effects);
+        self.fetch_live(&mut effects);
         self.fit();
         if self.view.name().is_some() {
             self.last_view = self.view;
@@ -168,6 +172,9 @@ impl Inspector {
             Answer::Differences(found) => self.take_differences(ticket, *found),
             Answer::Report(bytes) => self.take_report(ticket, bytes, effects),
             Answer::Hits(hits) => self.take_hits(ticket, *hits),
+            Answer::Live(_) | Answer::HeldMessage(_) | Answer::Ordered(_) | Answer::Resent(_) => {
+                self.take_live(ticket, answer, effects);
+            }
             Answer::Picture(picture) => self.take_picture(ticket, *picture),
             other => self.session_answer(ticket, other, effects),
         }
@@ -231,7 +238,7 @@ impl Inspector {
                     self.search.cursor = line;
                 }
             }
-            View::State | View::Findings | View::Stats | View::Tools | View::Compare => {}
+            View::State | View::Findings | View::Stats | View::Tools | View::Compare | View::Held => {}
         }
     }
 
@@ -276,6 +283,7 @@ impl Inspector {
             | Action::ViewState
             | Action::ViewStats
             | Action::ViewFindings
+            | Action::ViewHeld
             | Action::ViewTools => self.look_at(action, effects),
             Action::ViewSearch => self.look_at_search(),
             Action::Down => self.move_by(1),
@@ -299,6 +307,7 @@ impl Inspector {
             other if self.view == View::Search => self.act_in_search(other, effects),
             other if self.view == View::Sequence && self.act_in_sequence(other, effects) => {}
             other if self.view == View::Stats => self.act_in_stats(other, effects),
+            other if self.view == View::Held => self.act_in_held(other, effects),
             other if self.view == View::Tools => self.act_in_tools(other, effects),
             other => self.act_in_session(other, effects),
         }
@@ -344,7 +353,7 @@ impl Inspector {
                 self.view = View::Sessions;
                 self.ask_sessions(effects);
             }
-            (View::Sequence | View::State | View::Stats | View::Findings | View::Tools, Some(_)) => {
+            (View::Sequence | View::State | View::Stats | View::Findings | View::Tools | View::Held, Some(_)) => {
                 if self.view != View::Tools || !self.back_in_tools() {
                     self.view = View::Timeline;
                 }
@@ -398,6 +407,21 @@ impl Inspector {
             Some(Overlay::Mark(prompt, at, part)) => self.mark_key(prompt, (at, part), key, effects),
             Some(Overlay::Label(prompt, session)) => self.label_key(prompt, session, key, effects),
             Some(Overlay::Confirm(_, query)) => self.confirm_key(query, key, effects),
+            Some(Overlay::Break(prompt)) => self.break_key(prompt, key, effects),
+            Some(Overlay::Asks(prompt, asks)) => self.asks_key(prompt, asks, key, effects),
+            Some(Overlay::Sure(_, sure)) => self.sure_key(sure, key, effects),
+            Some(Overlay::Again(mut again)) => {
+                let last = again.lines.len().saturating_sub(1);
+                let step = match key.code {
+                    KeyCode::Down | KeyCode::Char('j') => 1,
+                    KeyCode::Up | KeyCode::Char('k') => -1,
+                    KeyCode::PageDown | KeyCode::Char(' ') => 10,
+                    KeyCode::PageUp => -10,
+                    _ => return,
+                };
+                again.top = again.top.saturating_add_signed(step).min(last);
+                self.overlay = Some(Overlay::Again(again));
+            }
             Some(Overlay::Palette(prompt, chosen)) => self.palette_key(prompt, chosen, key, effects),
             None => {}
         }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod detail;
+mod held;
 mod overlay;
 mod overview;
 mod search;
@@ -74,6 +75,7 @@ impl Inspector {
             (View::Timeline, Some(open)) => self.draw_timeline(frame, body, open),
             (View::State, Some(open)) => self.draw_state(frame, body, open),
             (View::Findings, Some(open)) => self.draw_findings(frame, body, open),
+            (View::Held, Some(open)) => self.draw_held(frame, body, open),
         }
         self.draw_note(frame, note);
         self.draw_keys(frame, keys);
@@ -90,6 +92,7 @@ impl Inspector {
             (View::State, "4 State"),
             (View::Stats, "5 Stats"),
             (View::Findings, "6 Findings"),
+            (View::Held, "7 Held"),
             (View::Tools, "8 Tools"),
             (View::Search, "S Search"),
         ];
@@ -103,7 +106,12 @@ impl Inspector {
             (_, View::Sessions) | (None, _) => self.about_sessions(),
             (Some(open), _) => self.about_session(open, width),
         };
-        let lines = vec![fitted(Line::from(tabs), width, Default::default()), fitted(about, width, Default::default())];
+        // Whatever is looked at, it is seen that something waits.
+        let n_held = self.open.as_ref().map_or(0, |open| open.debug.n_held());
+        let held = if n_held == 0 { String::new() } else { format!(" ◆ {n_held} HELD ") };
+        let mut tabs = fitted(Line::from(tabs), width.saturating_sub(held.chars().count()), Default::default());
+        tabs.spans.push(span(&held, self.theme.found));
+        let lines = vec![tabs, fitted(about, width, Default::default())];
         frame.render_widget(Paragraph::new(lines), area);
     }
 
@@ -211,6 +219,18 @@ impl Inspector {
                 Action::Open,
                 Action::OpenInB,
                 Action::ExportReport,
+                Action::Help,
+                Action::Back,
+            ],
+            View::Held => &[
+                Action::Send,
+                Action::EditHeld,
+                Action::SendOriginal,
+                Action::DropHeld,
+                Action::AnswerHeld,
+                Action::Break,
+                Action::AllBreaks,
+                Action::NextHeld,
                 Action::Help,
                 Action::Back,
             ],

@@ -23,7 +23,7 @@ use self::viewer::{Outbox, ViewerId};
 use crate::recording::say;
 
 pub(crate) use self::serve::{begin_to_listen, context};
-pub(crate) use self::wire::bytes_of;
+pub(crate) use self::wire::{bytes_of, message};
 
 const BOTH: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 

@@ -46,7 +46,15 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-compare", MayKnow::Only(&["tap-jsonrpc"])),
     (
         "tap-inspector",
-        MayKnow::Only(&["tap-compare", "tap-filter", "tap-frame", "tap-jsonrpc", "tap-session", "tap-text"]),
+        MayKnow::Only(&[
+            "tap-compare",
+            "tap-control",
+            "tap-filter",
+            "tap-frame",
+            "tap-jsonrpc",
+            "tap-session",
+            "tap-text",
+        ]),
     ),
     ("tap-text", MayKnow::Only(&[])),
     ("tap-replay", MayKnow::Only(&["tap-compare", "tap-frame", "tap-jsonrpc", "tap-protocol"])),

@@ -11,6 +11,8 @@ fn session_of(query: &Query) -> Option<SessionKey> {
         Query::Rows(rows) => Some(rows.session),
         Query::Stats(stats) => Some(stats.session),
         Query::Watch(key)
+        | Query::Attach(key)
+        | Query::Control(key, LiveOrder::Message(_))
         | Query::Again(key, _)
         | Query::Message(key, _)
         | Query::About(key, ..)
@@ -32,6 +34,7 @@ fn session_of(query: &Query) -> Option<SessionKey> {
         | Query::CompareLine(..)
         | Query::CompareReport(_)
         | Query::Search(_)
+        | Query::Control(..)
         | Query::Picture(_) => None,
     }
 }

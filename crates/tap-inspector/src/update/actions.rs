@@ -147,6 +147,8 @@ impl Inspector {
                     effects.push(Effect::Copy(reference));
                 }
             }
+            Action::BreakHere => self.break_here(),
+            Action::Resend | Action::EditAndSend => self.resend_here(action, effects),
             Action::Picture => self.show_picture(effects),
             Action::CopyMenu => self.overlay = Some(Overlay::Copy(0)),
             Action::CopyMessage => self.copy(Copied::Message, effects),

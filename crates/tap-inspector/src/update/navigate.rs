@@ -37,6 +37,7 @@ impl Inspector {
         match (self.view, open.pane, &mut open.detail) {
             (View::Stats, ..) => open.stats.move_by(rows),
             (View::Tools, ..) => open.tools.move_by(rows),
+            (View::Held, ..) => self.move_in_held(rows),
             (View::State, ..) => open.state.move_by(rows),
             (View::Findings, ..) => {
                 let last = open.findings.len().saturating_sub(1);

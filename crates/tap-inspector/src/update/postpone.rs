@@ -30,6 +30,8 @@ fn needs_message(action: Action) -> bool {
             | Action::WriteFile
             | Action::Pager
             | Action::Editor
+            | Action::Resend
+            | Action::EditAndSend
     )
 }
 

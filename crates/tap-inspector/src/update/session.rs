@@ -10,6 +10,7 @@ use crate::effect::{Answer, Effect, Growth, Query, RowsPart, RowsQuery, Ticket};
 use crate::findings::Findings;
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
+use crate::live::Live;
 use crate::model::{Detail, Inspector, Pane, View};
 use crate::open::{Asked, Open, Postponed};
 use crate::overview::Overseen;
@@ -77,6 +78,7 @@ impl Inspector {
             seeking: None,
             unfolding: None,
             again: None,
+            debug: Live::default(),
             watch,
         });
         self.list_anew(if live { RowsPart::Last } else { RowsPart::From(1) }, effects);
@@ -294,6 +296,10 @@ impl Inspector {
             | Answer::Judged(..)
             | Answer::Changed(_)
             | Answer::Hits(_)
+            | Answer::Live(_)
+            | Answer::HeldMessage(_)
+            | Answer::Ordered(_)
+            | Answer::Resent(_)
             | Answer::Picture(_) => {}
         }
     }
@@ -346,6 +352,7 @@ impl Inspector {
                 Action::ViewState => View::State,
                 Action::ViewStats => View::Stats,
                 Action::ViewTools => View::Tools,
+                Action::ViewHeld => View::Held,
                 Action::ViewFindings => View::Findings,
                 _ => View::Timeline,
             };

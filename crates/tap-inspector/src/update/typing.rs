@@ -21,9 +21,19 @@ impl Inspector {
                 | Overlay::Jump(prompt)
                 | Overlay::Mark(prompt, ..)
                 | Overlay::Label(prompt, _)
+                | Overlay::Break(prompt)
+                | Overlay::Asks(prompt, _)
                 | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),
-            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..) | Overlay::Picture(_)) | None => {}
+            Some(
+                Overlay::Help(_)
+                | Overlay::Copy(_)
+                | Overlay::Confirm(..)
+                | Overlay::Picture(_)
+                | Overlay::Sure(..)
+                | Overlay::Again(_),
+            )
+            | None => {}
         }
     }
 
@@ -50,18 +60,7 @@ impl Inspector {
                 }
                 // What is wrong is on the screen; it stays open until it is right.
             }
-            KeyCode::Tab => {
-                if let [first, rest @ ..] = &*self.candidates(&prompt) {
-                    // As far as all that could stand there agree.
-                    let mut common = first.text.clone();
-                    for other in rest {
-                        let same = common.char_indices().zip(other.text.chars()).find(|((_, a), b)| a != b);
-                        let end = same.map_or(common.len().min(other.text.len()), |((at, _), _)| at);
-                        common.truncate(end);
-                    }
-                    prompt.complete(first.from, &common);
-                }
-            }
+            KeyCode::Tab => complete_from(&self.candidates(&prompt), &mut prompt),
             _ => {
                 prompt.key(key, &self.history);
             }
@@ -178,8 +177,21 @@ impl Inspector {
     }
 }
 
+/// Completes what is typed as far as all agree that could stand there.
+pub(crate) fn complete_from(candidates: &[Candidate], prompt: &mut Prompt) {
+    if let [first, rest @ ..] = candidates {
+        let mut common = first.text.clone();
+        for other in rest {
+            let same = common.char_indices().zip(other.text.chars()).find(|((_, a), b)| a != b);
+            let end = same.map_or(common.len().min(other.text.len()), |((at, _), _)| at);
+            common.truncate(end);
+        }
+        prompt.complete(first.from, &common);
+    }
+}
+
 /// A name as it is written in a filter: in quotes where it is no plain word.
-fn written(name: &str) -> String {
+pub(crate) fn written(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
     if name.chars().all(is_plain) && !name.starts_with(['/', '-', '.']) && !name.contains("..") {
         return name.into();

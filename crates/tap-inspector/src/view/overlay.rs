@@ -1,10 +1,13 @@
 //! What lies over a view: help, prompts, the palette.
 
+use std::ops::Range;
+
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
+use tap_filter::Candidate;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::Key;
@@ -71,6 +74,13 @@ impl Inspector {
                 let about = Line::from(span("y does it, any other key does not", self.theme.dim));
                 self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
             }
+            Some(Overlay::Break(prompt)) => self.draw_break(frame, area, prompt),
+            Some(Overlay::Asks(prompt, asks)) => self.draw_asks(frame, area, prompt, *asks),
+            Some(Overlay::Sure(text, _)) => {
+                let about = Line::from(span("y does it, any other key does not", self.theme.dim));
+                self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
+            }
+            Some(Overlay::Again(again)) => self.draw_again(frame, area, again),
             Some(Overlay::Palette(prompt, chosen)) => {
                 let matches = self.palette(&prompt.text);
                 let from = chosen.saturating_sub(9);
@@ -143,27 +153,44 @@ impl Inspector {
                     self.theme.dim,
                 )));
             }
-            Err(error) => {
-                let before = prompt.text.get(..error.at.start).unwrap_or_default().width();
-                let marked = prompt.text.get(error.at.clone()).unwrap_or_default().width().max(1);
-                below.push(Line::from(span(
-                    &format!("{}{}", " ".repeat(before + 2), "^".repeat(marked)),
-                    self.theme.bad,
-                )));
-                below.push(Line::from(span(&error.problem, self.theme.bad)));
-                below.extend(error.help.map(|help| Line::from(span(&help, Style::new()))));
-            }
+            Err(error) => below.extend(self.what_is_wrong(prompt, &error.at, &error.problem, error.help.as_deref())),
         }
-        for candidate in self.candidates(prompt).into_iter().take(CANDIDATES) {
-            below.push(Line::from(vec![
-                cell(&candidate.text, 18, self.theme.name),
-                span(&candidate.about, self.theme.dim),
-            ]));
-        }
+        below.extend(self.offered(self.candidates(prompt)));
         self.draw_prompt(frame, area, "/", prompt, &below);
     }
 
-    fn draw_prompt(&self, frame: &mut Frame<'_>, area: Rect, sign: &str, prompt: &Prompt, below: &[Line<'static>]) {
+    /// What is wrong with what is typed, under the place.
+    pub(super) fn what_is_wrong(
+        &self,
+        prompt: &Prompt,
+        at: &Range<usize>,
+        problem: &str,
+        help: Option<&str>,
+    ) -> Vec<Line<'static>> {
+        let before = prompt.text.get(..at.start).unwrap_or(&prompt.text).width();
+        let marked = prompt.text.get(at.clone()).unwrap_or_default().width().max(1);
+        let under = format!("{}{}", " ".repeat(before + 2), "^".repeat(marked));
+        let mut lines = vec![Line::from(span(&under, self.theme.bad)), Line::from(span(problem, self.theme.bad))];
+        lines.extend(help.map(|help| Line::from(span(help, Style::new()))));
+        lines
+    }
+
+    /// What could stand where the cursor is.
+    pub(super) fn offered(&self, candidates: Vec<Candidate>) -> Vec<Line<'static>> {
+        let line = |candidate: Candidate| {
+            Line::from(vec![cell(&candidate.text, 18, self.theme.name), span(&candidate.about, self.theme.dim)])
+        };
+        candidates.into_iter().take(CANDIDATES).map(line).collect()
+    }
+
+    pub(super) fn draw_prompt(
+        &self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        sign: &str,
+        prompt: &Prompt,
+        below: &[Line<'static>],
+    ) {
         let height = u16::try_from(below.len() + 3).unwrap_or(u16::MAX).min(area.height);
         let place = Rect { x: area.x, y: area.y + area.height - height, width: area.width, height };
         frame.render_widget(Clear, place);
@@ -177,7 +204,7 @@ impl Inspector {
     }
 }
 
-fn inset(area: Rect, columns: u16, rows: u16) -> Rect {
+pub(super) fn inset(area: Rect, columns: u16, rows: u16) -> Rect {
     Rect {
         x: area.x + columns.min(area.width / 4),
         y: area.y + rows.min(area.height / 4),

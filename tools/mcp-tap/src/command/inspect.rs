@@ -10,6 +10,7 @@ mod figures;
 mod judged;
 mod links;
 mod lists;
+mod live;
 mod message;
 mod picture;
 mod remembered;

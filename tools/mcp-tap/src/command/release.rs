@@ -136,14 +136,14 @@ fn add_schema(global: &Global, tap: &Tap, held: &Value, params: &mut Map<String,
     }
     let tool = held.get("held").and_then(|held| held.get("target")).and_then(Value::as_str);
     // Without a recording, or before it is written, there is none: then the arguments are not judged.
-    if let Some(schema) = tool.and_then(|tool| recorded_schema(global, tap, tool)) {
+    if let Some(schema) = tool.and_then(|tool| recorded_schema(global, tap.session(), tool)) {
         params.insert("schema".into(), schema.into());
     }
 }
 
-/// The input schema of a tool, as it was listed last in the recording of a live session.
-pub(super) fn recorded_schema(global: &Global, tap: &Tap, tool: &str) -> Option<String> {
-    let reference: Reference = tap.session().get(..13)?.parse().ok()?;
+/// The input schema of a tool, as it was listed last in the recording of a live session with this id.
+pub(super) fn recorded_schema(global: &Global, session: &str, tool: &str) -> Option<String> {
+    let reference: Reference = session.get(..13)?.parse().ok()?;
     let found = reference.resolve(global).ok()?;
     let followed = follow(global, &found, u64::MAX, |_| Ok(())).ok()?;
     let tool = followed.state_of(None)?.lists.tool(tool)?.clone();

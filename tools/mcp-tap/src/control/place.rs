@@ -61,6 +61,12 @@ pub(crate) fn remove(uuid: &str) {
     let _ = std::fs::remove_file(path_of(uuid));
 }
 
+/// A connection to the tap of a session.
+pub(crate) fn connect(uuid: &str) -> io::Result<UnixStream> {
+    is_ours(&folder())?;
+    UnixStream::connect(path_of(uuid))
+}
+
 /// Connections to all taps that answer. Sockets that nobody listens at are left over from a tap that was killed: they are
 /// removed.
 pub(crate) fn connections() -> io::Result<Vec<UnixStream>> {

@@ -23,7 +23,7 @@ pub(super) fn into_live(
 ) -> Result<u8, Failure> {
     let mut tap = tap_on(Some(live))?;
     // As it was listed last; of a session that lists nothing, or is not recorded, nothing is known.
-    let schema = recorded_schema(global, &tap, tool);
+    let schema = recorded_schema(global, tap.session(), tool);
     let schema = schema.as_ref().map(|schema| Node::new(schema.as_bytes()));
     let arguments = typed::object(base, &call.arguments, schema).map_err(|what| {
         Failure::new(what).hint("arguments are name=value, name:=JSON, or all of them as one JSON object")

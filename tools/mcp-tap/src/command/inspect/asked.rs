@@ -18,6 +18,7 @@ use tap_session::At;
 use tap_store::{Session, SessionId, Store, StoreError, import};
 
 use super::judged::{Judged, Waited};
+use super::live::{self, ToLive};
 use super::{about, depth, figures, lists, picture};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
@@ -211,6 +212,7 @@ pub(super) struct Asked {
     compare: Sender<(Ticket, Query)>,
     all: Sender<(Ticket, Query)>,
     pictures: Sender<(Ticket, Query)>,
+    live: Sender<ToLive>,
     withdrawn: Withdrawn,
     pub(super) judged: Judged,
     /// The folder of a database that is there for as long as this is. The threads may be in the middle of something when the
@@ -240,7 +242,21 @@ impl Asked {
             let started = std::thread::Builder::new().name(name.into()).spawn(body);
             started.map(|_| asked).map_err(|error| Failure::new(format!("cannot start: {error}")))
         };
+        let (live, to_live) = channel();
+        let (own, own_sources, own_answers) = (live.clone(), sources.clone(), answers.clone());
+        let body = move || {
+            let done = catch_unwind(AssertUnwindSafe(|| match own_sources.open() {
+                Ok(opened) => live::answer_all(&opened, &to_live, own, &own_answers),
+                Err(failure) => own_answers.fail(None, failure.message),
+            }));
+            if done.is_err() {
+                own_answers.fail(None, "a fault in mcp-tap ended the thread for live taps; start it anew".into());
+            }
+        };
+        let started = std::thread::Builder::new().name("live taps".into()).spawn(body);
+        started.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         Ok(Self {
+            live,
             quick: start("lists", lists::answer_all)?,
             search: start("search", lists::answer_all)?,
             beside: start("sessions", lists::answer_all)?,
@@ -261,6 +277,10 @@ impl Asked {
             // Who waits for those of another session need not wait until the question comes up.
             self.judged.begin(ticket, *key);
         }
+        if let Query::Attach(_) | Query::Control(..) = &query {
+            let _ = self.live.send(ToLive::Ask(ticket, query));
+            return;
+        }
         let thread = match &query {
             Query::Rows(rows) if rows.filter.is_some() => &self.search,
             Query::Sessions
@@ -278,7 +298,8 @@ impl Asked {
             Query::Overview(_) | Query::Stats(..) | Query::Tools(..) => &self.whole,
             Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => &self.compare,
             Query::Search(_) => &self.all,
-            Query::Picture(_) => &self.pictures,
+            // The two last are asked of the tap, above.
+            Query::Picture(_) | Query::Attach(_) | Query::Control(..) => &self.pictures,
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));
@@ -286,6 +307,14 @@ impl Asked {
 
     pub(super) fn withdraw(&self, ticket: Ticket) {
         self.withdrawn.withdraw(ticket);
+        let _ = self.live.send(ToLive::Withdrawn(ticket));
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        // It has a way to itself, by which it hears what a tap says, and so would never notice.
+        let _ = self.live.send(ToLive::End);
     }
 }
 

@@ -147,6 +147,8 @@ impl<'a> Lists<'a> {
             | Query::CompareLine(..)
             | Query::CompareReport(..)
             | Query::Search(_)
+            | Query::Attach(_)
+            | Query::Control(..)
             | Query::Picture(_) => Ok(()),
         };
         if let Err(error) = done {

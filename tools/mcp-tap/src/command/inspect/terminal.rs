@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,6 +25,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{DefaultTerminal, Terminal};
 use tap_inspector::{Effect, Input, Inspector, Key, KeyCode, Mouse, MouseKind};
+use tempfile::TempDir;
 
 use super::asked::{Asked, Sources};
 use crate::failure::Failure;
@@ -327,6 +329,26 @@ impl Screen {
                 Effect::CopyBytes { bytes, name } => Some(copy_or_write(&bytes, &name)),
                 Effect::Write { bytes, name } => Some(write_new(&name, &bytes)),
                 Effect::Open { bytes, name, edit } => Some(self.outside(terminal, || open(&bytes, &name, edit))),
+                Effect::Edit { ticket, bytes, name } => {
+                    let mut edited = None;
+                    let told = self.outside(terminal, || {
+                        edit(&bytes, &name).map(|bytes| edited = Some(bytes)).map(|()| String::new())
+                    });
+                    let input = match (edited, &told) {
+                        (Some(bytes), _) => Input::Edited(ticket, bytes),
+                        (None, Err(why)) => Input::Failed(Some(ticket), why.clone()),
+                        (None, Ok(_)) => Input::Failed(Some(ticket), "nothing was edited".into()),
+                    };
+                    let effects = inspector.update(input);
+                    self.carry_out(effects, inspector, terminal)?;
+                    Some(told.and(Ok(String::new())).or(Ok(String::new())))
+                }
+                Effect::Bell => {
+                    let mut out = std::io::stdout().lock();
+                    // Who does not hear it sees it.
+                    let _ = out.write_all(b"\x07").and_then(|()| out.flush());
+                    None
+                }
                 Effect::Demo => {
                     // Those that answered before end with their questions.
                     let sources = Sources::demo()?;
@@ -422,14 +444,31 @@ fn write_new(name: &str, bytes: &[u8]) -> Result<String, String> {
 
 /// Shows bytes in the pager or the editor.
 fn open(bytes: &[u8], name: &str, edit: bool) -> Result<String, String> {
+    let (_folder, path) = file_with(bytes, name)?;
+    run(&path, edit)
+}
+
+/// Has bytes edited, and gives what became of them.
+fn edit(bytes: &[u8], name: &str) -> Result<Vec<u8>, String> {
+    let (_folder, path) = file_with(bytes, name)?;
+    run(&path, true)?;
+    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// A file with these bytes, in a folder that is there for as long as what is given back.
+fn file_with(bytes: &[u8], name: &str) -> Result<(TempDir, PathBuf), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).map_err(|error| error.to_string())?;
+    Ok((folder, path))
+}
+
+fn run(path: &Path, edit: bool) -> Result<String, String> {
     let variables: &[&str] = if edit { &["VISUAL", "EDITOR"] } else { &["PAGER"] };
     let command =
         variables.iter().find_map(|name| std::env::var(name).ok().filter(|command| !command.trim().is_empty()));
     let command = command.unwrap_or_else(|| if edit { "vi".into() } else { "less".into() });
-    let status = Command::new("sh").arg("-c").arg(format!("{command} \"$1\"")).arg("sh").arg(&path).status();
+    let status = Command::new("sh").arg("-c").arg(format!("{command} \"$1\"")).arg("sh").arg(path).status();
     match status {
         Ok(status) if status.success() => Ok(String::new()),
         Ok(status) => Err(format!("{command}: {status}")),

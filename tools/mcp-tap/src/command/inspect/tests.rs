@@ -5,6 +5,7 @@
 mod compare;
 mod counted;
 mod detail;
+mod live;
 mod marks;
 mod offers;
 mod pages;
@@ -85,6 +86,8 @@ impl Bench<'_> {
                     }
                     Query::About(..) => self.about.answer(ticket, query),
                     Query::Picture(_) => super::picture::answer(ticket, query, &self.answers),
+                    // These are of live sessions.
+                    Query::Attach(_) | Query::Control(..) => {}
                     _ => {
                         self.lists.answer(ticket, query);
                         while self.lists.has_work() {
@@ -99,6 +102,8 @@ impl Bench<'_> {
                 Effect::Write { name, bytes } if name == "diff.txt" => {
                     self.done.push(String::from_utf8(bytes).unwrap());
                 }
+                Effect::Edit { name, .. } => self.done.push(format!("edit {name}")),
+                Effect::Bell => self.done.push("bell".into()),
                 Effect::Write { name, .. } => self.done.push(format!("write {name}")),
                 Effect::Suspend => self.done.push("suspend".into()),
                 Effect::Redraw => self.done.push("redraw".into()),
