@@ -65,6 +65,8 @@ pub struct SessionLine {
     pub name: String,
     /// Its command line, or its address.
     pub command: String,
+    /// The same as words: what was started with its arguments, or the address alone.
+    pub words: Vec<String>,
     /// Who asked: name and version.
     pub client: Option<String>,
     /// Who answered: name and version.

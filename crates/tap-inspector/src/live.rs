@@ -380,14 +380,19 @@ impl Inspector {
         }
     }
 
-    pub(crate) fn live_failed(&mut self, ticket: Ticket) {
+    pub(crate) fn live_failed(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {
         let Some(open) = &mut self.open else {
             return;
         };
         let debug = &mut open.debug;
         debug.ordered = debug.ordered.filter(|ordered| *ordered != ticket);
         debug.resending = debug.resending.take().filter(|(resending, _)| *resending != ticket);
-        debug.editing = debug.editing.take().filter(|(editing, _)| *editing != ticket);
+        // An editor that failed leaves the message as it was, and its clock goes on.
+        if let Some((_, Edits::Held(number, true) | Edits::Answer(number, _))) =
+            debug.editing.take_if(|(editing, _)| *editing == ticket)
+        {
+            self.keep_again(number, effects);
+        }
     }
 
     /// Has the tap do something. One thing at a time, for the next one may be about what the first one changes.

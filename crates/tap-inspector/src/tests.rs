@@ -118,6 +118,7 @@ fn line(key: i64, live: bool) -> SessionLine {
         label: (key % 2 == 0).then(|| EVIL.into()),
         name: EVIL.into(),
         command: EVIL.into(),
+        words: vec![EVIL.into(); 2],
         client: Some(EVIL.into()),
         server: None,
         revision: Some(EVIL.into()),

@@ -83,7 +83,7 @@ impl Inspector {
                     self.search_failed(ticket);
                     self.compare_failed(ticket);
                     self.picture_failed(ticket);
-                    self.live_failed(ticket);
+                    self.live_failed(ticket, &mut effects);
                 }
                 self.say(why, true);
             }

@@ -31,12 +31,13 @@ pub(crate) enum Copied {
     Raw,
     Call,
     Curl,
+    Verify,
     Markdown,
     Reference,
 }
 
 impl Copied {
-    pub(crate) const ALL: [(char, Self, &'static str); 11] = [
+    pub(crate) const ALL: [(char, Self, &'static str); 12] = [
         ('y', Self::Message, "this message"),
         ('v', Self::Value, "the value under the cursor"),
         ('p', Self::Path, "its path"),
@@ -46,6 +47,7 @@ impl Copied {
         ('b', Self::Raw, "the bytes of this message as they were"),
         ('c', Self::Call, "a mcp-tap call that makes it again"),
         ('u', Self::Curl, "a curl that sends it again"),
+        ('t', Self::Verify, "a mcp-tap verify that replays up to here, to go on by hand"),
         ('m', Self::Markdown, "Markdown for an issue; nothing is left out"),
         ('n', Self::Reference, "how the command line names it"),
     ];
@@ -79,6 +81,7 @@ impl Detail {
             Copied::Filter => text(self.as_filter()?, "txt"),
             Copied::Call => text(self.as_call(reference)?, "sh"),
             Copied::Curl => text(shell::curl(self.parts.request.as_ref()?)?, "sh"),
+            Copied::Verify => text(shell::verify(facts.session, half.row.row.at.seq)?, "sh"),
             Copied::Markdown => text(self.as_markdown(facts), "md"),
             Copied::Reference => text(format!("{reference}:{}", half.row.row.at.seq), "txt"),
         })
@@ -96,7 +99,7 @@ impl Detail {
             Copied::Response => self.response().is_some(),
             Copied::Value | Copied::Path | Copied::Filter => self.path_shown().is_some(),
             Copied::Call => self.as_call(&facts.session.reference).is_some(),
-            Copied::Curl => self.copied(what, facts).is_some(),
+            Copied::Curl | Copied::Verify => self.copied(what, facts).is_some(),
         };
         Copied::ALL.into_iter().filter(move |(_, what, _)| is_there(*what))
     }

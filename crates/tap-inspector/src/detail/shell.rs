@@ -1,7 +1,7 @@
 //! Command lines that can be pasted into a shell: whatever was recorded, each word is taken literally, by sh, bash, zsh and
 //! fish alike, and holds nothing that acts on the terminal or the line editor that it is pasted into.
 
-use crate::data::HttpRequest;
+use crate::data::{HttpRequest, SessionLine};
 
 /// A word as a shell takes it literally. `None` where it cannot be written so: it has control characters, or others that
 /// cannot be seen.
@@ -55,6 +55,20 @@ pub(super) fn call(session: &str, name: &str, arguments: &str) -> Option<String>
         false => format!("--session {}", word(session)?),
     };
     Some(format!("mcp-tap call {whose} {} {}", word(name)?, word(&visible(arguments))?))
+}
+
+/// A command that replays a session up to a message on a server that is started as the recorded one was, or is at the same
+/// address, and then leaves it open.
+pub(super) fn verify(session: &SessionLine, until: u64) -> Option<String> {
+    if session.reference.starts_with('-') || session.words.is_empty() {
+        return None;
+    }
+    let words: Option<Vec<String>> = session.words.iter().map(|text| word(text)).collect();
+    let (reference, words) = (word(&session.reference)?, words?.join(" "));
+    Some(match session.transport {
+        "stdio" => format!("mcp-tap verify {reference} --until {until} --stay -- {words}"),
+        _ => format!("mcp-tap verify {reference} --until {until} --stay --url {words}"),
+    })
 }
 
 /// A `curl` command that sends a request of HTTP again. What is not recorded is taken from the environment: of a field

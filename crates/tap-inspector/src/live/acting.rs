@@ -206,6 +206,11 @@ impl Inspector {
         }
     }
 
+    /// Has a message that was open in an editor go on by itself after a while.
+    pub(super) fn keep_again(&mut self, number: u64, effects: &mut Vec<Effect>) {
+        self.quietly(LiveOrder::Keep(number, Some(LEFT_NS)), effects);
+    }
+
     fn edit_held(&mut self, line: &HeldLine, effects: &mut Vec<Effect>) {
         let Some(debug) = self.open.as_ref().map(|open| &open.debug) else {
             return;
@@ -272,13 +277,13 @@ impl Inspector {
                 }
                 debug.lay();
                 if has_clock {
-                    self.quietly(LiveOrder::Keep(number, Some(LEFT_NS)), effects);
+                    self.keep_again(number, effects);
                 }
                 self.say(if is_same { "nothing was changed" } else { "a sends it as it is now" }, false);
             }
             Some((editing, Edits::Answer(number, before))) if editing == ticket => {
                 if compact(&bytes) == compact(before.as_bytes()) {
-                    self.quietly(LiveOrder::Keep(number, Some(LEFT_NS)), effects);
+                    self.keep_again(number, effects);
                     return self.say("nothing was changed: it is still held", false);
                 }
                 self.release(number, Release::Answer(bytes), effects);

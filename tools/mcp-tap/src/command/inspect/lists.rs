@@ -411,6 +411,10 @@ fn line(store: &Store, session: &Session, reference: String, zone: &TimeZone) ->
         label: session.label.clone(),
         name: session.start.name.clone(),
         command: session.start.command.join(" "),
+        words: match is_http {
+            true => session.start.command.iter().filter(|word| word.starts_with("http")).take(1).cloned().collect(),
+            false => session.start.command.clone(),
+        },
         client: digest.identity.client.clone(),
         server: digest.identity.server.clone(),
         revision: digest.identity.revision.clone(),

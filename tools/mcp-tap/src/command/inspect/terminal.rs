@@ -445,13 +445,13 @@ fn write_new(name: &str, bytes: &[u8]) -> Result<String, String> {
 /// Shows bytes in the pager or the editor.
 fn open(bytes: &[u8], name: &str, edit: bool) -> Result<String, String> {
     let (_folder, path) = file_with(bytes, name)?;
-    run(&path, edit)
+    run_program(&path, edit)
 }
 
 /// Has bytes edited, and gives what became of them.
 fn edit(bytes: &[u8], name: &str) -> Result<Vec<u8>, String> {
     let (_folder, path) = file_with(bytes, name)?;
-    run(&path, true)?;
+    run_program(&path, true)?;
     std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -463,7 +463,8 @@ fn file_with(bytes: &[u8], name: &str) -> Result<(TempDir, PathBuf), String> {
     Ok((folder, path))
 }
 
-fn run(path: &Path, edit: bool) -> Result<String, String> {
+/// Runs the pager or the editor on a file, until it ends.
+fn run_program(path: &Path, edit: bool) -> Result<String, String> {
     let variables: &[&str] = if edit { &["VISUAL", "EDITOR"] } else { &["PAGER"] };
     let command =
         variables.iter().find_map(|name| std::env::var(name).ok().filter(|command| !command.trim().is_empty()));

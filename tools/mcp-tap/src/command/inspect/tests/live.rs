@@ -21,6 +21,7 @@ fn session() -> SessionLine {
         label: None,
         name: "postgres".into(),
         command: "mcp-server-postgres".into(),
+        words: vec!["mcp-server-postgres".into()],
         client: Some("vscode 1.107".into()),
         server: Some("postgres 0.6".into()),
         revision: Some("2025-11-25".into()),
