@@ -21,6 +21,9 @@ pub(crate) use again::{Again, Resend};
 pub(crate) use beside::{BesideLine, beside};
 pub(crate) use keys::{Asks, Sure, read_asked};
 
+/// From so many rows on there is room for a message from its beginning.
+const ROWS_FOR_ALL: u16 = 36;
+
 /// How much of what happened is kept, lines.
 const NEWS: usize = 50;
 
@@ -264,6 +267,21 @@ impl Live {
         self.message = self.message.take().filter(|message| numbers.contains(&message.number));
     }
 
+    /// What is edited is to be seen first, with a little of what is around it.
+    fn show_first_difference(&mut self) {
+        if let Some(first) = self.lines.iter().position(|line| line.differs) {
+            self.top = first.saturating_sub(2);
+        }
+    }
+
+    /// Arguments are what is looked at; what stands before them is the same in every call.
+    fn show_arguments(&mut self) {
+        let is_arguments = |line: &BesideLine| {
+            line.left.as_deref().is_some_and(|left| left.trim_start().starts_with("\"arguments\": "))
+        };
+        self.top = self.lines.iter().position(is_arguments).unwrap_or_default();
+    }
+
     /// Lays out the message with the cursor, as it came and as it would go, and looks for what is wrong with that.
     pub(crate) fn lay(&mut self) {
         self.lines.clear();
@@ -324,6 +342,7 @@ impl Inspector {
             return;
         };
         let debug = &mut open.debug;
+        let is_small = self.size.1 < ROWS_FOR_ALL;
         match answer {
             Answer::Live(seen) if debug.attach == Some(ticket) => match *seen {
                 LiveSeen::Away(why) => {
@@ -366,8 +385,12 @@ impl Inspector {
                 }
             },
             Answer::HeldMessage(message) if debug.asked == Some((message.number, ticket)) => {
+                let is_new = debug.chosen_message().is_none();
                 debug.message = Some(*message);
                 debug.lay();
+                if is_new && is_small {
+                    debug.show_arguments();
+                }
             }
             Answer::Ordered(told) if debug.ordered == Some(ticket) => {
                 debug.ordered = None;

@@ -19,6 +19,9 @@ const EDITING_NS: u64 = 30 * 60 * 1_000_000_000;
 /// How long one stays from when it was left there, or its clock was started again, nanoseconds.
 const LEFT_NS: u64 = 50_000_000_000;
 
+/// How many problems are told at a time.
+const TOLD: usize = 5;
+
 impl Inspector {
     pub(crate) fn act_in_held(&mut self, action: Action, effects: &mut Vec<Effect>) {
         match action {
@@ -189,12 +192,12 @@ impl Inspector {
         };
         let schema = debug.chosen_message().and_then(|message| message.schema.as_ref()).map(|schema| schema.to_vec());
         let edited = |force| Release::Edited { text: draft.text.to_vec(), force, schema: schema.clone() };
-        let [first, more @ ..] = &*debug.problems else {
+        if debug.problems.is_empty() {
             let how = edited(false);
             return self.release(number, how, effects);
-        };
-        let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
-        let text = format!("{first}{more}; send it all the same?");
+        }
+        let told: Vec<&str> = debug.problems.iter().take(TOLD).map(String::as_str).collect();
+        let text = format!("send message {number} all the same?\n{}", told.join("\n"));
         self.overlay = Some(Overlay::Sure(text, Sure::Order(LiveOrder::Release(number, edited(true)))));
     }
 
@@ -276,6 +279,7 @@ impl Inspector {
                     false => drop(debug.drafts.insert(number, Draft { text: bytes.into() })),
                 }
                 debug.lay();
+                debug.show_first_difference();
                 if has_clock {
                     self.keep_again(number, effects);
                 }

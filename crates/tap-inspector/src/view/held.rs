@@ -269,6 +269,9 @@ impl Inspector {
         let differs = lines.iter().any(|line| line.differs);
         let mut drawn = Vec::new();
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        if top > 0 {
+            drawn.push(Line::from(span(&format!("   … {}", counted(top as u64, "line")), self.theme.dim)));
+        }
         let shown = lines.iter().skip(top).take(usize::from(area.height));
         if !differs {
             drawn.extend(shown.map(|line| Line::from(span(&format!("   {}", text(&line.left)), Style::new()))));

@@ -77,8 +77,21 @@ impl Inspector {
             Some(Overlay::Break(prompt)) => self.draw_break(frame, area, prompt),
             Some(Overlay::Asks(prompt, asks)) => self.draw_asks(frame, area, prompt, *asks),
             Some(Overlay::Sure(text, _)) => {
-                let about = Line::from(span("y does it, any other key does not", self.theme.dim));
-                self.draw_prompt(frame, area, "?", &Prompt::with(text), &[about]);
+                // What speaks against it is under the question.
+                let (question, against) = text.split_once('\n').unwrap_or((text, ""));
+                let room = usize::from(area.width).saturating_sub(2).max(20);
+                let mut below: Vec<_> = against
+                    .lines()
+                    .flat_map(|line| {
+                        tap_text::wrapped(&tap_text::shown(line, false), 2, Some(room))
+                            .lines()
+                            .map(str::to_owned)
+                            .collect::<Vec<_>>()
+                    })
+                    .map(|line| Line::from(span(&line, self.theme.bad)))
+                    .collect();
+                below.push(Line::from(span("y does it, any other key does not", self.theme.dim)));
+                self.draw_prompt(frame, area, "?", &Prompt::with(question), &below);
             }
             Some(Overlay::Again(again)) => self.draw_again(frame, area, again),
             Some(Overlay::Palette(prompt, chosen)) => {
