@@ -17,7 +17,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Call, Server, Tools};
+pub(crate) use self::client::{Call, Route, Server, Tools};
 pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
@@ -121,6 +121,13 @@ pub(crate) enum Command {
     /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
     /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
     Call(Box<Call>),
+    /// Be one server that offers the tools of many
+    ///
+    /// Use it as the server's command in any host. The servers are those in the file that --config names, as a host's
+    /// configuration has them. Tools and prompts are called SERVER__NAME; resources keep their addresses. A server that fails
+    /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
+    /// host's side and each server's as sessions of their own.
+    Route(Box<Route>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.

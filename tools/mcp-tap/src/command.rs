@@ -18,6 +18,7 @@ pub(crate) mod ls;
 pub(crate) mod proxy;
 pub(crate) mod replay;
 pub(crate) mod review;
+pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;

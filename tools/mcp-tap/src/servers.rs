@@ -1,9 +1,13 @@
-//! Servers as a file of a host's configuration has them: `mcpServers`, as most hosts write it, or `servers`, as VS Code does.
+//! Servers as a file of a host's configuration has them: `mcpServers`, as most hosts write it, or `servers`, as VS Code does;
+//! and our own form of it in TOML, `[servers.NAME]`, which also has what a router is to make of them.
+
+mod own;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use tap_router::ServerRules;
 
 use crate::failure::{Failure, nearest};
 use crate::text::shown;
@@ -13,6 +17,16 @@ use crate::text::shown;
 pub(crate) struct Configured {
     pub(crate) name: String,
     pub(crate) launch: Launch,
+    /// What our own form says of it, beside how it is started.
+    pub(crate) rules: Rules,
+}
+
+/// What a router is to make of a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rules {
+    pub(crate) rules: ServerRules,
+    /// Whether a time limit is said.
+    pub(crate) has_limit: bool,
 }
 
 /// How it is reached.
@@ -39,7 +53,12 @@ impl Configuration {
         let place = shown(&path.to_string_lossy(), false);
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::new(format!("cannot read the servers in {place}: {error}")))?;
-        Self::of_text(&text, |variable| std::env::var(variable).ok()).map_err(|what| {
+        let variable = |variable: &str| std::env::var(variable).ok();
+        let read = match path.extension().is_some_and(|ending| ending == "toml") {
+            true => own::read(&text, variable),
+            false => Self::of_text(&text, variable),
+        };
+        read.map_err(|what| {
             Failure::new(format!("{place}: {what}"))
                 .hint("it is a host's configuration: {\"mcpServers\": {\"NAME\": {\"command\": …, \"args\": […]}}}")
         })
@@ -52,7 +71,9 @@ impl Configuration {
         let mut configuration = Self::default();
         for (name, server) in servers {
             match launch(server, &variable) {
-                Ok(Some(launch)) => configuration.servers.push(Configured { name: name.clone(), launch }),
+                Ok(Some(launch)) => {
+                    configuration.servers.push(Configured { name: name.clone(), launch, rules: Rules::default() });
+                }
                 Ok(None) => {}
                 Err(what) => configuration.problems.push(format!("{}: {what}", shown(name, false))),
             }
@@ -175,6 +196,7 @@ mod tests {
                         environment: vec![("TOKEN".into(), "secret".into()), ("N".into(), "7".into())],
                         folder: Some("/tmp".into()),
                     },
+                    rules: Rules::default(),
                 },
                 Configured {
                     name: "b".into(),
@@ -182,6 +204,7 @@ mod tests {
                         url: "https://example.com/mcp".into(),
                         headers: vec![("X-Key".into(), "k secret".into())],
                     },
+                    rules: Rules::default(),
                 },
             ]
         );

@@ -65,6 +65,10 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
             "tap-transport",
         ]),
     ),
+    (
+        "tap-router",
+        MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-relay", "tap-schema", "tap-session"]),
+    ),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),

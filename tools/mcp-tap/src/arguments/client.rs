@@ -1,6 +1,7 @@
-//! What can be asked where we are the client: `tools`, `call`.
+//! What can be asked where we are the client: `tools`, `call`, `route`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -130,4 +131,38 @@ impl Call {
         let level = self.log_level.as_deref()?;
         LEVELS.into_iter().find(|known| *known == level)
     }
+}
+
+/// Options of `route`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+        mcp-tap route --config mcp.json\n  \
+        mcp-tap route --config servers.toml --role reader\n  \
+        mcp-tap route --config mcp.json --http 127.0.0.1:7000\n  \
+        {\"command\":\"mcp-tap\",\"args\":[\"route\",\"--config\",\"/home/me/mcp.json\"]}      in a host's configuration")]
+pub(crate) struct Route {
+    /// Use this server of the file alone; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Vec<String>,
+    /// Use servers of this role, and those without any; may be given several times
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Vec<String>,
+    /// Call tools and prompts as their servers do; of two with the same name the second is left out
+    #[arg(long)]
+    pub(crate) plain_names: bool,
+    /// How long a call may take, where the file does not say so for a server
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    pub(crate) timeout: Duration,
+    /// How long the first list waits for servers that are slow to start; they are added later
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub(crate) startup: Duration,
+    /// Serve over HTTP at this address in place of stdio, each session with servers of its own; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    /// What to call the session of the host's side
+    #[arg(long, value_name = "NAME", default_value = "route")]
+    pub(crate) name: String,
+    /// Record nothing
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) no_record: bool,
 }

@@ -1,0 +1,593 @@
+//! A router as one server of MCP, in both eras: the loop that drives a server's chair before a host.
+//!
+//! Servers are started when the host has said what it can be asked, since each of them is told that in turn. What a server
+//! asks goes to the host: as a request in the legacy era, as a result that requires input in the modern one, where the call
+//! goes on when the host asks again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use tap_jsonrpc::Node;
+use tap_peer::{Asked, Cannot, ListKind, Notified, OnProgress, Progress, Recorder, Target};
+use tap_protocol::{Era, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use tap_session::{
+    At, CallId, Change, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, RequestOptions,
+    Server as Chair, ServerOptions,
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use crate::forward::Forward;
+use crate::host::{Hear, HostCall, News, Router, RouterOptions, ServerPlan};
+use crate::rules::ServerRules;
+
+/// The levels of log messages.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// What a router can do for a host.
+const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}"#;
+
+/// How long a call that wants to be asked again is kept for a host that does not.
+const PARKED_LIMIT: Duration = Duration::from_secs(600);
+
+/// Calls that are kept so at a time. The oldest is given up for another.
+const PARKED: usize = 1_000;
+
+/// A server that a router offers the tools of.
+pub struct Server {
+    /// What the host calls it.
+    pub name: String,
+    /// Where it is.
+    pub target: Target,
+    /// What the host's rules say of it.
+    pub rules: ServerRules,
+    /// Records the sessions with it.
+    pub recorder: Option<Arc<dyn Recorder>>,
+}
+
+/// How a router behaves as a server.
+#[derive(Clone)]
+pub struct FrontOptions {
+    /// What it says that it is.
+    pub implementation: Implementation,
+    /// What it tells a model about itself.
+    pub instructions: Option<String>,
+    /// How the servers behind it are put together.
+    pub router: RouterOptions,
+    /// How long the first list waits for servers that have not said what they offer. They are added later.
+    pub startup_limit: Duration,
+}
+
+/// What a router needs of whoever carries its lines.
+pub struct Front<Say, Tell> {
+    /// What the host says: lines, until it says no more.
+    pub lines: mpsc::Receiver<Bytes>,
+    /// Takes a line for the host, with its line feed. Must not wait.
+    pub say: Say,
+    /// Takes something that a person should know.
+    pub tell: Tell,
+}
+
+/// Something that happens behind the loop.
+pub(crate) enum Event {
+    /// A request of the host's is answered.
+    Answered { tag: u64, answer: Result<String, ErrorReply> },
+    /// A request of the host's goes on.
+    Progress { tag: u64, progress: Progress },
+    /// A server asks.
+    Asked { server: String, asked: Asked, reply: oneshot::Sender<Result<String, Cannot>> },
+    /// A server says that a list is another one.
+    ListChanged { server: String, kind: ListKind },
+    /// A server says something else.
+    Notified(Notified),
+    /// Something is new with the router.
+    News(News),
+}
+
+/// A call of the host's, over all its rounds.
+struct HostRequest {
+    /// The request that waits for an answer; `None` while the host is to ask again.
+    at: Option<At>,
+    method: String,
+    task: AbortHandle,
+    /// What the host is asked in this round, by key.
+    asked: HashMap<String, oneshot::Sender<Result<String, Cannot>>>,
+    /// What could not be asked yet, because the host has not asked again.
+    waiting: Vec<(Asked, oneshot::Sender<Result<String, Cannot>>)>,
+    /// An answer that came while the host was to ask again.
+    answer: Option<Result<String, ErrorReply>>,
+    parked: Option<Instant>,
+}
+
+struct Loop<Say, Tell> {
+    chair: Chair,
+    say: Say,
+    tell: Tell,
+    options: FrontOptions,
+    /// Servers that are not started yet.
+    servers: Vec<Server>,
+    router: Option<Arc<Router>>,
+    events: mpsc::UnboundedSender<Event>,
+    requests: HashMap<u64, HostRequest>,
+    tags: HashMap<At, u64>,
+    n_tags: u64,
+    /// Questions to a host of the legacy era.
+    questions: HashMap<CallId, oneshot::Sender<Result<String, Cannot>>>,
+    /// What makes states of ours that nobody else can have made up.
+    nonce: String,
+    begun: Instant,
+}
+
+/// Serves a host until it says no more, or `stop` is done; then ends all servers.
+pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
+    servers: Vec<Server>,
+    options: FrontOptions,
+    front: Front<Say, Tell>,
+    stop: impl Future<Output = ()>,
+) {
+    let Front { mut lines, say, tell } = front;
+    let chair_options = ServerOptions {
+        implementation: options.implementation.clone(),
+        instructions: options.instructions.clone(),
+        capabilities: CAPABILITIES.into(),
+        ..ServerOptions::default()
+    };
+    let Ok(chair) = Chair::new(chair_options) else {
+        return;
+    };
+    let (events, mut happened) = mpsc::unbounded_channel();
+    let begun = Instant::now();
+    let mut this = Loop {
+        chair,
+        say,
+        tell,
+        options,
+        servers,
+        router: None,
+        events,
+        requests: HashMap::new(),
+        tags: HashMap::new(),
+        n_tags: 0,
+        questions: HashMap::new(),
+        nonce: nonce(),
+        begun,
+    };
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        this.do_outputs();
+        let late = this.chair.poll_timeout().map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(this.now_ns())));
+        tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => this.chair.step(Input::Line(line), this.now_ns()),
+                None => break,
+            },
+            Some(event) = happened.recv() => this.event(event),
+            () = tokio::time::sleep(late.unwrap_or_default()), if late.is_some() => {
+                this.chair.handle_timeout(this.now_ns());
+            }
+            () = &mut stop => break,
+        }
+    }
+    for request in this.requests.values() {
+        request.task.abort();
+    }
+    this.requests.clear();
+    if let Some(router) = this.router.take() {
+        router.close().await;
+    }
+}
+
+/// Some text that is another one each time.
+fn nonce() -> String {
+    let mut bytes = [0; 16];
+    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn do_outputs(&mut self) {
+        while let Some(output) = self.chair.poll_output() {
+            match output {
+                Output::Send(message) => {
+                    let mut line = BytesMut::with_capacity(message.len() + 1);
+                    line.put(message);
+                    line.put_u8(b'\n');
+                    (self.say)(line.freeze());
+                }
+                Output::Opened { revision } => {
+                    if revision.era() == Era::Legacy {
+                        let capabilities = self.chair.state().client.capabilities.clone();
+                        self.start(capabilities.as_ref());
+                    }
+                }
+                Output::Request(request) => self.request(request),
+                Output::Withdrawn { request } => {
+                    if let Some(tag) = self.tags.remove(&request)
+                        && let Some(request) = self.requests.remove(&tag)
+                    {
+                        request.task.abort();
+                    }
+                }
+                Output::Subscribed { honoured, .. } => self.subscribed(&honoured),
+                Output::Answer { call, outcome, .. } => {
+                    if let Some(reply) = self.questions.remove(&call) {
+                        let _ = reply.send(match outcome {
+                            Outcome::Result(result) => Ok(text(&result)),
+                            Outcome::Error(error) => Err(Cannot(reply_of(&error))),
+                        });
+                    }
+                }
+                Output::TimedOut { call } | Output::Dropped { call } => {
+                    if let Some(reply) = self.questions.remove(&call) {
+                        let _ = reply.send(Err(Cannot(ErrorReply::new(INTERNAL_ERROR, "the host did not answer"))));
+                    }
+                }
+                Output::Notification { method, .. } if method == "notifications/roots/list_changed" => {
+                    if let Some(router) = self.router.clone() {
+                        tokio::spawn(async move { router.roots_changed().await });
+                    }
+                }
+                Output::Notification { .. }
+                | Output::Finding(_)
+                | Output::Progress { .. }
+                | Output::InputRequired { .. }
+                | Output::Refused(_)
+                | Output::Ended => {}
+            }
+        }
+    }
+
+    /// Starts the servers, now that it is known what the host can be asked.
+    fn start(&mut self, capabilities: Option<&Kept>) -> Arc<Router> {
+        if let Some(router) = &self.router {
+            return router.clone();
+        }
+        let capabilities = passed_capabilities(capabilities);
+        let plans = std::mem::take(&mut self.servers).into_iter().map(|server| ServerPlan {
+            handler: Arc::new(Forward {
+                server: server.name.clone(),
+                capabilities: capabilities.clone(),
+                events: self.events.clone(),
+            }),
+            name: server.name,
+            target: server.target,
+            rules: server.rules,
+            recorder: server.recorder,
+        });
+        let events = self.events.clone();
+        let hear: Hear = Arc::new(move |news| drop(events.send(Event::News(news))));
+        let router = Arc::new(Router::start(plans.collect(), self.options.router.clone(), hear));
+        self.router = Some(router.clone());
+        router
+    }
+
+    fn request(&mut self, request: Request) {
+        let router = self.start(request.capabilities.as_ref());
+        let params = request.params.clone();
+        let node = params.as_ref().map(|params| params.node());
+        // A host that was to ask again has.
+        let state = node.and_then(|params| params.get("requestState")?.text()).map(|state| state.into_owned());
+        if let Some(state) = state {
+            return self.asked_again(&request, &state);
+        }
+        self.n_tags += 1;
+        let tag = self.n_tags;
+        let events = self.events.clone();
+        let has_token = node.is_some_and(|params| params.at(&["_meta", "progressToken"]).is_some());
+        let on_progress = has_token.then(|| {
+            let events = self.events.clone();
+            Arc::new(move |progress| drop(events.send(Event::Progress { tag, progress }))) as OnProgress
+        });
+        let call = HostCall { revision: request.revision, on_progress, tag };
+        let (method, startup_limit) = (request.method.clone(), self.options.startup_limit);
+        let task = tokio::spawn(async move {
+            let answer = answer(&router, &method, params.as_ref(), call, startup_limit).await;
+            let _ = events.send(Event::Answered { tag, answer });
+        });
+        self.tags.insert(request.request, tag);
+        let request = HostRequest {
+            at: Some(request.request),
+            method: request.method,
+            task: task.abort_handle(),
+            asked: HashMap::new(),
+            waiting: Vec::new(),
+            answer: None,
+            parked: None,
+        };
+        self.requests.insert(tag, request);
+    }
+
+    /// The host goes on with a call of which it was asked something.
+    fn asked_again(&mut self, request: &Request, state: &str) {
+        let tag = state.strip_prefix(&self.nonce).and_then(|tag| tag.strip_prefix('.')?.parse::<u64>().ok());
+        let parked = tag.and_then(|tag| Some((tag, self.requests.get_mut(&tag)?)));
+        let Some((tag, parked)) =
+            parked.filter(|(_, parked)| parked.at.is_none() && parked.method == request.method)
+        else {
+            let reply = ErrorReply::new(INVALID_PARAMS, "nobody waits for this `requestState` any more; begin anew");
+            let _ = self.chair.fail(request.request, &reply, self.now_ns());
+            return;
+        };
+        let responses = request.params.as_ref().and_then(|params| params.node().get("inputResponses"));
+        for (key, reply) in parked.asked.drain() {
+            let answer = responses.and_then(|responses| responses.get(&key)).map(node_text);
+            let _ = reply.send(answer.ok_or_else(Cannot::declined));
+        }
+        parked.at = Some(request.request);
+        parked.parked = None;
+        self.tags.insert(request.request, tag);
+        let (answer, waiting) = (parked.answer.take(), std::mem::take(&mut parked.waiting));
+        if let Some(answer) = answer {
+            self.answered(tag, answer);
+        } else if !waiting.is_empty() {
+            self.ask_by_result(tag, waiting);
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Answered { tag, answer } => self.answered(tag, answer),
+            Event::Progress { tag, progress } => {
+                if let Some(at) = self.requests.get(&tag).and_then(|request| request.at) {
+                    let Progress { progress, total, message } = progress;
+                    let _ = self.chair.progress(at, progress, total, message.as_deref(), self.now_ns());
+                }
+            }
+            Event::Asked { server, asked, reply } => self.asked(&server, asked, reply),
+            Event::ListChanged { server, kind } => {
+                if let Some(router) = &self.router {
+                    router.refresh(&server, kind);
+                }
+            }
+            Event::Notified(notified) => self.notified(&notified),
+            Event::News(News::Changed(kind)) => {
+                let change = match kind {
+                    ListKind::Tools => Change::Tools,
+                    ListKind::Prompts => Change::Prompts,
+                    ListKind::Resources | ListKind::Templates => Change::Resources,
+                };
+                // Whoever has not asked for the list yet need not be told; nor is there a way before the session is open.
+                let _ = self.chair.changed(change, self.now_ns());
+            }
+            Event::News(News::Told(text)) => (self.tell)(text),
+        }
+    }
+
+    fn answered(&mut self, tag: u64, answer: Result<String, ErrorReply>) {
+        let now_ns = self.now_ns();
+        let Some(request) = self.requests.get_mut(&tag) else {
+            return;
+        };
+        let Some(at) = request.at else {
+            // The host was asked something, and the call has ended nevertheless.
+            request.answer = Some(answer);
+            return;
+        };
+        self.requests.remove(&tag);
+        self.tags.remove(&at);
+        let told = match &answer {
+            Ok(result) => self.chair.answer(at, result, now_ns),
+            Err(reply) => self.chair.fail(at, reply, now_ns),
+        };
+        if let Err(misuse) = told {
+            let reply = ErrorReply::new(INTERNAL_ERROR, format!("the server's answer cannot be passed on: {misuse}"));
+            let _ = self.chair.fail(at, &reply, now_ns);
+        }
+    }
+
+    /// A server asks: the host is asked in its place.
+    fn asked(&mut self, server: &str, asked: Asked, reply: oneshot::Sender<Result<String, Cannot>>) {
+        let is_legacy = self.chair.revision().is_none_or(|revision| revision.era() == Era::Legacy);
+        if is_legacy {
+            let params = asked.params.as_ref().map(text);
+            let options = RequestOptions { limit_ns: Some(u64::MAX), ..RequestOptions::default() };
+            match self.chair.ask(&asked.method, params.as_deref(), options, self.now_ns()) {
+                Ok(call) => drop(self.questions.insert(call, reply)),
+                Err(misuse) => {
+                    let what = format!("{server} asks for `{}`, and the host cannot be asked: {misuse}", asked.method);
+                    let _ = reply.send(Err(Cannot(ErrorReply::new(METHOD_NOT_FOUND, what))));
+                }
+            }
+            return;
+        }
+        // In the legacy era a server does not say which call it asks because of: the newest that waits is the best guess.
+        let newest = || {
+            let waiting = self.requests.iter().filter(|(_, request)| can_require_input(&request.method));
+            waiting.map(|(tag, _)| *tag).max()
+        };
+        match asked.tag.or_else(newest) {
+            Some(tag) => self.ask_by_result(tag, vec![(asked, reply)]),
+            None => drop(reply.send(Err(Cannot::declined()))),
+        }
+    }
+
+    /// Asks a host of the modern era: with a result of the call that is the reason for it.
+    fn ask_by_result(&mut self, tag: u64, questions: Vec<(Asked, oneshot::Sender<Result<String, Cannot>>)>) {
+        let now_ns = self.now_ns();
+        let state = format!("{}.{tag}", self.nonce);
+        let Some(request) = self.requests.get_mut(&tag) else {
+            for (_, reply) in questions {
+                let _ = reply.send(Err(Cannot::declined()));
+            }
+            return;
+        };
+        let Some(at) = request.at else {
+            request.waiting.extend(questions);
+            return;
+        };
+        let texts: Vec<(String, String, Option<String>)> = questions
+            .iter()
+            .enumerate()
+            .map(|(index, (asked, _))| {
+                (format!("q{}", index + 1), asked.method.clone(), asked.params.as_ref().map(text))
+            })
+            .collect();
+        let required: Vec<(&str, &str, Option<&str>)> = texts
+            .iter()
+            .map(|(key, method, params)| (key.as_str(), method.as_str(), params.as_deref()))
+            .collect();
+        match self.chair.require_input(at, &required, Some(&state), now_ns) {
+            Ok(()) => {
+                request.at = None;
+                request.parked = Some(Instant::now());
+                request.asked = texts.into_iter().map(|(key, ..)| key).zip(questions.into_iter().map(|(_, reply)| reply)).collect();
+                self.tags.remove(&at);
+                self.give_up_parked();
+            }
+            Err(misuse) => {
+                for (_, reply) in questions {
+                    let what = format!("the host cannot be asked: {misuse}");
+                    let _ = reply.send(Err(Cannot(ErrorReply::new(METHOD_NOT_FOUND, what))));
+                }
+            }
+        }
+    }
+
+    /// Calls with which the host does not go on are given up.
+    fn give_up_parked(&mut self) {
+        let mut parked: Vec<(Instant, u64)> =
+            self.requests.iter().filter_map(|(tag, request)| Some((request.parked?, *tag))).collect();
+        parked.sort_unstable();
+        let n_too_many = parked.len().saturating_sub(PARKED);
+        for (index, (since, tag)) in parked.into_iter().enumerate() {
+            if (index < n_too_many || PARKED_LIMIT <= since.elapsed())
+                && let Some(request) = self.requests.remove(&tag)
+            {
+                request.task.abort();
+            }
+        }
+    }
+
+    /// A host of the modern era wants to hear of resources.
+    fn subscribed(&mut self, honoured: &Kept) {
+        let capabilities = self.chair.state().client.capabilities.clone();
+        let router = self.start(capabilities.as_ref());
+        let uris = honoured.node().get("resourceSubscriptions").into_iter().flat_map(Node::elements);
+        for uri in uris.filter_map(|uri| Some(uri.text()?.into_owned())) {
+            let router = router.clone();
+            let startup_limit = self.options.startup_limit;
+            tokio::spawn(async move {
+                router.settled(startup_limit).await;
+                let _ = router.subscribe(&uri).await;
+            });
+        }
+    }
+
+    /// What a server says goes to the host, where that may be told.
+    fn notified(&mut self, notified: &Notified) {
+        let now_ns = self.now_ns();
+        let params = notified.params.as_ref().map(text);
+        match notified.method.as_str() {
+            "notifications/resources/updated" => {
+                let uri = notified.params.as_ref().and_then(|params| params.node().get("uri")?.text());
+                if let Some(uri) = uri {
+                    let _ = self.chair.changed(Change::Resource { uri: &uri }, now_ns);
+                }
+            }
+            "notifications/message" | "notifications/elicitation/complete" => {
+                let _ = self.chair.notify(&notified.method, params.as_deref(), now_ns);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Answers a request of the host's.
+async fn answer(
+    router: &Router,
+    method: &str,
+    params: Option<&Kept>,
+    call: HostCall,
+    startup_limit: Duration,
+) -> Result<String, ErrorReply> {
+    let empty = Kept(Bytes::from_static(b"{}"));
+    let params = params.unwrap_or(&empty).node();
+    // What servers offer that are slow to start is known to nobody yet. What is known need not wait for them.
+    if !is_known(router, method, params) {
+        router.settled(startup_limit).await;
+    }
+    let revision = call.revision;
+    if let Some(kind) = ListKind::ALL.into_iter().find(|kind| kind.method() == method) {
+        if params.get("cursor").is_some() {
+            return Err(ErrorReply::new(INVALID_PARAMS, "there is one page alone, and no cursor was given out"));
+        }
+        return Ok(router.list(kind, revision));
+    }
+    let uri = || params.get("uri").and_then(Node::text).unwrap_or_default().into_owned();
+    let done = |()| "{}".to_owned();
+    match method {
+        "tools/call" => router.call_tool(params, call).await,
+        "prompts/get" => router.get_prompt(params, call).await,
+        "resources/read" => router.read_resource(params, call).await,
+        "completion/complete" => router.complete(params, call).await,
+        "resources/subscribe" => router.subscribe(&uri()).await.map(done),
+        "resources/unsubscribe" => {
+            router.unsubscribe(&uri()).await;
+            Ok("{}".into())
+        }
+        "logging/setLevel" => {
+            let level = params.get("level").and_then(Node::text).unwrap_or_default();
+            let Some(level) = LEVELS.into_iter().find(|known| *known == level) else {
+                return Err(ErrorReply::new(INVALID_PARAMS, format!("there is no level `{level}`")));
+            };
+            router.set_log_level(level).await;
+            Ok("{}".into())
+        }
+        _ => Err(ErrorReply::new(METHOD_NOT_FOUND, format!("there is no `{method}`"))),
+    }
+}
+
+/// Whether it is known already which server a request is for.
+fn is_known(router: &Router, method: &str, params: Node<'_>) -> bool {
+    let text = |member: &str| params.get(member).and_then(Node::text).unwrap_or_default();
+    let catalog = router.catalog();
+    match method {
+        "tools/call" => catalog.find(ListKind::Tools, &text("name")).is_some(),
+        "prompts/get" => catalog.find(ListKind::Prompts, &text("name")).is_some(),
+        "resources/read" => catalog.server_of_resource(&text("uri")).is_some(),
+        "logging/setLevel" => true,
+        _ => false,
+    }
+}
+
+/// Whether a result of this method can require input (2026-07-28, basic/patterns/mrtr).
+fn can_require_input(method: &str) -> bool {
+    tap_protocol::method(method).is_some_and(|method| method.rounds)
+}
+
+/// What of a host's capabilities its servers are told: what can be handed on to it.
+fn passed_capabilities(capabilities: Option<&Kept>) -> String {
+    let Some(capabilities) = capabilities else {
+        return "{}".into();
+    };
+    let members = ["roots", "sampling", "elicitation"];
+    let parts = members.iter().filter_map(|member| {
+        let value = capabilities.node().get(member).filter(|value| value.is_object())?;
+        Some(format!("\"{member}\":{}", node_text(value)))
+    });
+    format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
+}
+
+fn text(kept: &Kept) -> String {
+    String::from_utf8_lossy(&kept.0).into_owned()
+}
+
+fn node_text(node: Node<'_>) -> String {
+    String::from_utf8_lossy(node.bytes()).into_owned()
+}
+
+fn reply_of(error: &Kept) -> ErrorReply {
+    let [code, message, data] = error.node().pick(["code", "message", "data"]);
+    ErrorReply {
+        code: code.and_then(Node::as_i64).unwrap_or(INTERNAL_ERROR),
+        message: message.and_then(Node::text).unwrap_or_default().into_owned(),
+        data: data.map(node_text),
+    }
+}
+
