@@ -33,6 +33,7 @@ mod recording;
 mod recordings;
 mod relay;
 mod replay;
+mod router;
 mod signals;
 mod third_party;
 mod verify;

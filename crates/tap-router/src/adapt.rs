@@ -8,6 +8,14 @@ use tap_protocol::{Era, Revision, meta};
 /// What results of the modern era alone have (2026-07-28, basic/index, ResultType; server/utilities/caching).
 const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
+/// Members of what is listed that older hosts do not know, and since when there are any (changelogs of these revisions).
+const NEWER_MEMBERS: [(&str, Revision); 4] = [
+    ("title", Revision::V2025_06_18),
+    ("outputSchema", Revision::V2025_06_18),
+    ("_meta", Revision::V2025_06_18),
+    ("icons", Revision::V2025_11_25),
+];
+
 /// Keys of `_meta` that are about one connection, and are no business of the next.
 const OF_A_CONNECTION: [&str; 7] = [
     meta::PROGRESS_TOKEN,
@@ -83,11 +91,16 @@ pub(crate) fn result(result: Node<'_>, host: Revision) -> String {
 /// An item of a list, for a host that speaks this revision.
 #[must_use]
 pub(crate) fn item(item: Node<'_>, kind: ListKind, host: Revision) -> String {
-    let mut left_out = Vec::new();
+    let newer = NEWER_MEMBERS.iter().filter(|(_, since)| host < *since);
+    let mut left_out: Vec<&str> = newer.map(|(member, _)| *member).collect();
     if kind == ListKind::Tools {
-        let is_object = item.get("outputSchema").is_none_or(|schema| schema.get("type").is_some_and(|kind| kind.is_text("object")));
-        if host < Revision::V2025_06_18 || (host.era() == Era::Legacy && !is_object) {
+        let is_object = |schema: Node<'_>| schema.get("type").is_some_and(|kind| kind.is_text("object"));
+        if host.era() == Era::Legacy && !item.get("outputSchema").is_none_or(is_object) {
             left_out.push("outputSchema");
+        }
+        // Before annotations of tools there were those of resources.
+        if host < Revision::V2025_03_26 {
+            left_out.push("annotations");
         }
         // Tasks are not passed on, so that nobody is to be led to ask for one.
         left_out.push("execution");
@@ -137,6 +150,13 @@ mod tests {
         let tool = Node::new(br#"{"name":"a","outputSchema":{"type":"array"},"execution":{"taskSupport":"optional"}}"#);
         assert_eq!(item(tool, ListKind::Tools, Revision::V2026_07_28), r#"{"name":"a","outputSchema":{"type":"array"}}"#);
         assert_eq!(item(tool, ListKind::Tools, Revision::V2025_11_25), r#"{"name":"a"}"#);
+        let old = Node::new(br#"{"name":"a","title":"A","icons":[],"annotations":{},"_meta":{}}"#);
+        assert_eq!(item(old, ListKind::Tools, Revision::V2024_11_05), r#"{"name":"a"}"#);
+        assert_eq!(item(old, ListKind::Resources, Revision::V2024_11_05), r#"{"name":"a","annotations":{}}"#);
+        assert_eq!(
+            item(old, ListKind::Tools, Revision::V2025_06_18),
+            r#"{"name":"a","title":"A","annotations":{},"_meta":{}}"#
+        );
         assert_eq!(item(Node::new(b"{ \"name\":\"a\" }"), ListKind::Prompts, Revision::V2025_11_25), "{ \"name\":\"a\" }");
         assert_eq!(error_result("a \"b\""), r#"{"content":[{"type":"text","text":"a \"b\""}],"isError":true}"#);
     }

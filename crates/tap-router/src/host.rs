@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tap_jsonrpc::Node;
 use tap_peer::{
-    Backoff, CallError, CallOptions, Client, ClientOptions, Handler, ListError, ListKind, OnProgress, Recorder, Standing,
+    Backoff, CallError, CallOptions, Client, ClientOptions, ConnectError, Handler, ListError, ListKind, OnProgress, Recorder, Standing,
     Subscription, Target, Watched,
 };
 use tap_protocol::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Revision};
@@ -19,7 +19,7 @@ use crate::catalog::{Catalog, Offer};
 use crate::naming::Naming;
 use crate::rules::ServerRules;
 
-/// How often a server is tried that cannot be connected to, before it is left until somebody calls it.
+/// How often a server is tried that cannot be connected to, before it is left alone.
 const ATTEMPTS: u32 = 4;
 
 /// A call that tells of progress may take so many times as long as one that does not.
@@ -82,6 +82,7 @@ struct Shared {
     hear: Hear,
     /// How many servers have not said yet what they offer, or that they cannot.
     unsettled: watch::Sender<usize>,
+    started: Instant,
     log_level: Mutex<Option<&'static str>>,
 }
 
@@ -132,6 +133,7 @@ impl Router {
             catalog: RwLock::default(),
             hear,
             unsettled: watch::Sender::new(n_members),
+            started: Instant::now(),
             log_level: Mutex::default(),
         });
         let tasks = (0..n_members).map(|index| tokio::spawn(keep(shared.clone(), index))).collect();
@@ -143,10 +145,11 @@ impl Router {
         self.shared.members.iter().map(|member| member.name.as_str())
     }
 
-    /// Waits until each server has said what it offers, or failed to, but no longer than this.
+    /// Waits until each server has said what it offers, or failed to, but no longer than until so long after the start.
     pub async fn settled(&self, limit: Duration) {
         let mut unsettled = self.shared.unsettled.subscribe();
-        let _ = tokio::time::timeout(limit, unsettled.wait_for(|n| *n == 0)).await;
+        let left = limit.saturating_sub(self.shared.started.elapsed());
+        let _ = tokio::time::timeout(left, unsettled.wait_for(|n| *n == 0)).await;
     }
 
     /// What all servers offer, as far as they have said.
@@ -497,8 +500,12 @@ async fn keep(shared: Arc<Shared>, index: usize) {
                 if !std::mem::replace(&mut is_settled, true) {
                     shared.settle();
                 }
+                // What is not there will not be there in a moment.
+                if matches!(error, ConnectError::Spawn(_)) {
+                    return;
+                }
                 if ATTEMPTS <= n_failures {
-                    shared.tell(format!("{}: tried {n_failures} times, and left until it is called", member.name));
+                    shared.tell(format!("{}: tried {n_failures} times, and left alone", member.name));
                     return;
                 }
             }

@@ -16,8 +16,6 @@ mod host;
 mod naming;
 mod rules;
 mod serve;
-#[cfg(test)]
-mod tests;
 
 pub use self::catalog::{Catalog, Entry, ListKindKey, Offer};
 pub use self::host::{Hear, HostCall, News, Router, RouterOptions, ServerPlan};

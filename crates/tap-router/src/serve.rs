@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::{BufMut, Bytes, BytesMut};
 use tap_jsonrpc::Node;
 use tap_peer::{Asked, Cannot, ListKind, Notified, OnProgress, Progress, Recorder, Target};
-use tap_protocol::{Era, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use tap_protocol::{Era, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Revision, Side};
 use tap_session::{
     At, CallId, Change, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, RequestOptions,
     Server as Chair, ServerOptions,
@@ -203,7 +203,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
                 Output::Opened { revision } => {
                     if revision.era() == Era::Legacy {
                         let capabilities = self.chair.state().client.capabilities.clone();
-                        self.start(capabilities.as_ref());
+                        self.start(capabilities.as_ref(), revision);
                     }
                 }
                 Output::Request(request) => self.request(request),
@@ -244,11 +244,11 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     }
 
     /// Starts the servers, now that it is known what the host can be asked.
-    fn start(&mut self, capabilities: Option<&Kept>) -> Arc<Router> {
+    fn start(&mut self, capabilities: Option<&Kept>, host: Revision) -> Arc<Router> {
         if let Some(router) = &self.router {
             return router.clone();
         }
-        let capabilities = passed_capabilities(capabilities);
+        let capabilities = passed_capabilities(capabilities, host);
         let plans = std::mem::take(&mut self.servers).into_iter().map(|server| ServerPlan {
             handler: Arc::new(Forward {
                 server: server.name.clone(),
@@ -268,7 +268,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     }
 
     fn request(&mut self, request: Request) {
-        let router = self.start(request.capabilities.as_ref());
+        let router = self.start(request.capabilities.as_ref(), request.revision);
         let params = request.params.clone();
         let node = params.as_ref().map(|params| params.node());
         // A host that was to ask again has.
@@ -467,7 +467,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     /// A host of the modern era wants to hear of resources.
     fn subscribed(&mut self, honoured: &Kept) {
         let capabilities = self.chair.state().client.capabilities.clone();
-        let router = self.start(capabilities.as_ref());
+        let router = self.start(capabilities.as_ref(), Revision::LATEST);
         let uris = honoured.node().get("resourceSubscriptions").into_iter().flat_map(Node::elements);
         for uri in uris.filter_map(|uri| Some(uri.text()?.into_owned())) {
             let router = router.clone();
@@ -562,12 +562,18 @@ fn can_require_input(method: &str) -> bool {
 }
 
 /// What of a host's capabilities its servers are told: what can be handed on to it.
-fn passed_capabilities(capabilities: Option<&Kept>) -> String {
+fn passed_capabilities(capabilities: Option<&Kept>, host: Revision) -> String {
     let Some(capabilities) = capabilities else {
         return "{}".into();
     };
-    let members = ["roots", "sampling", "elicitation"];
-    let parts = members.iter().filter_map(|member| {
+    let members =
+        [("roots", "roots/list"), ("sampling", "sampling/createMessage"), ("elicitation", "elicitation/create")];
+    let parts = members.iter().filter_map(|(member, name)| {
+        // What the host's revision has no question for it cannot be asked, whatever it declares.
+        let method = tap_protocol::method(name)?;
+        if !method.may_send(host, Side::Server) && !method.embedded.contains(host) {
+            return None;
+        }
         let value = capabilities.node().get(member).filter(|value| value.is_object())?;
         Some(format!("\"{member}\":{}", node_text(value)))
     });
@@ -591,3 +597,22 @@ fn reply_of(error: &Kept) -> ErrorReply {
     }
 }
 
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_told_what_can_be_handed_on_to_the_host() {
+        let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{},"tasks":{},"extensions":{}}"#;
+        let all = Kept(Bytes::copy_from_slice(all.as_bytes()));
+        for (host, expected) in [
+            (Revision::V2026_07_28, r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{}}"#),
+            (Revision::V2025_11_25, r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{}}"#),
+            (Revision::V2025_03_26, r#"{"roots":{"listChanged":true},"sampling":{"tools":{}}}"#),
+        ] {
+            assert_eq!(passed_capabilities(Some(&all), host), expected);
+        }
+        assert_eq!(passed_capabilities(None, Revision::LATEST), "{}");
+    }
+}

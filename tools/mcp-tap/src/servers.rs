@@ -139,6 +139,11 @@ fn launch(server: &Value, variable: &impl Fn(&str) -> Option<String>) -> Result<
     Ok(Some(Launch::Remote { url, headers: pairs("headers")? }))
 }
 
+/// What is behind the first `${` of a text.
+fn behind_of(text: &str) -> &str {
+    text.split_once("${").map_or("", |(_, behind)| behind)
+}
+
 /// A text with `${NAME}`, `${NAME:-default}` and `${env:NAME}` replaced by what the environment has.
 fn filled(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
@@ -155,6 +160,14 @@ fn filled(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Stri
             None => (name, None),
         };
         let name = name.strip_prefix("env:").unwrap_or(name);
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            // Another language's, such as what a shell is to run.
+            out.push_str("${");
+            rest = behind_of(rest);
+            continue;
+        }
         match (variable(name), default) {
             (Some(value), _) => out.push_str(&value),
             (None, Some(default)) => out.push_str(default),
@@ -177,7 +190,7 @@ mod tests {
     #[test]
     fn servers_are_read_as_hosts_write_them() {
         let text = r#"{"mcpServers": {
-            "a": {"command": "npx", "args": ["-y", "${KEY}", "${NO:-plain}"], "env": {"TOKEN": "${env:KEY}", "N": 7}, "cwd": "/tmp"},
+            "a": {"command": "npx", "args": ["-y", "${KEY}", "${NO:-plain}"], "env": {"TOKEN": "${env:KEY}", "N": 7, "SH": "${x%%,*} ${KEY} ${"}, "cwd": "/tmp"},
             "b": {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Key": "k ${KEY}"}},
             "off": {"command": "x", "disabled": true},
             "odd": {"command": ["x"]},
@@ -193,7 +206,7 @@ mod tests {
                     name: "a".into(),
                     launch: Launch::Command {
                         command: command(&["npx", "-y", "secret", "plain"]),
-                        environment: vec![("TOKEN".into(), "secret".into()), ("N".into(), "7".into())],
+                        environment: vec![("TOKEN".into(), "secret".into()), ("N".into(), "7".into()), ("SH".into(), "${x%%,*} secret ${".into())],
                         folder: Some("/tmp".into()),
                     },
                     rules: Rules::default(),

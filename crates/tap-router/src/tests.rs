@@ -1,1 +1,0 @@
-//! A router before servers that are shell scripts, and before a host of each era.
