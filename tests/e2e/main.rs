@@ -37,3 +37,4 @@ mod router;
 mod signals;
 mod third_party;
 mod verify;
+mod wrap;

@@ -451,7 +451,7 @@ impl Store {
             let columns = columns("message", LISTED_COLUMNS);
             let mut select = connection.prepare_cached(&format!(
                 "SELECT {columns} FROM message INDEXED BY message_waiting
-                 WHERE session = ? AND kind = 1 AND pair_seq IS NULL ORDER BY seq, member"
+                 WHERE session = ? AND kind = 1 AND pair_seq IS NULL AND gone IS NULL ORDER BY seq, member"
             ))?;
             let found = select.query_map([session.0], |row| listed_from(row, 0))?;
             found.collect()

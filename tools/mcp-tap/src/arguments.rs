@@ -6,6 +6,7 @@ mod proxy;
 mod replay;
 mod verify;
 mod which;
+mod wrap;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -25,6 +26,7 @@ pub(crate) use self::replay::{
 };
 pub(crate) use self::verify::{Review, Update, Verify};
 pub(crate) use self::which::Which;
+pub(crate) use self::wrap::{Chosen, Unwrap, Wrap};
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
 #[derive(Debug, Parser)]
@@ -33,7 +35,8 @@ pub(crate) use self::which::Which;
     version,
     about = "See what an MCP host and its server say to each other",
     long_about = "See what an MCP host and its server say to each other.\n\n\
-        Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either \
+        `mcp-tap wrap` puts it in front of servers in your hosts' configurations; by hand that is `mcp-tap run --` in front of \
+        a server's command. Nothing changes for either \
         side, and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
     after_help = "Start with `mcp-tap demo`. Sessions are named last, last.2, NAME, NAME.2, or by the start of their id.",
     disable_help_subcommand = true
@@ -92,6 +95,17 @@ pub(crate) enum Command {
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
     Proxy(Box<Proxy>),
+    /// Put the tap before servers, in the configurations of hosts
+    ///
+    /// Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Codex, Gemini CLI, opencode, Zed, Cline, Continue, Goose and LM
+    /// Studio. Comments, order and formatting stay, and `unwrap` gives back every byte. Without a server and without --all it
+    /// shows what was found. Exit code 1: something could not be wrapped, or with --list: the tap before a server is not there.
+    Wrap(Wrap),
+    /// Take the tap out of the configurations of hosts again
+    ///
+    /// What `wrap` did is undone to the byte; a tap that was written by hand is taken out as well. Exit code 1: something could
+    /// not be unwrapped.
+    Unwrap(Unwrap),
     /// Play a recording as a server, on stdio or HTTP
     ///
     /// Use it as the server's command in any host or test. The same recording and the same messages of the client give the
@@ -214,6 +228,9 @@ pub(crate) struct Run {
     /// What to call the server [default: made from its command]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    /// What stood in the host's configuration: written by `wrap`, for `unwrap`
+    #[arg(long, value_name = "WHAT", hide = true)]
+    pub(crate) was: Option<String>,
     /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,

@@ -27,3 +27,4 @@ mod stop;
 pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;
+pub(crate) mod wrap;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tap_exchange::Exchange;
 use tap_filter::Filter;
-use tap_frame::{Frame, HttpEnd};
+use tap_frame::{Became, Frame, HttpEnd};
 use tap_jsonrpc::Node;
 use tap_session::{At, Call, Event, HttpSessionNumber, LinkKind, MessageRow, RowKind, SessionState, Status};
 use tap_store::{ListKind, Session, Store, StoreError};
@@ -245,7 +245,10 @@ impl Counter {
         let mut lengths = Lengths::of(seen.frame);
         for event in &seen.meaning.events {
             match event {
-                Event::Row(row) if row.kind == RowKind::Request => self.request(row, seen, scope, &mut lengths),
+                // What a debugger asks is no call of the client's.
+                Event::Row(row) if row.kind == RowKind::Request && !row.is_made() => {
+                    self.request(row, seen, scope, &mut lengths)
+                }
                 Event::Answered { request, answer, latency_ns, status, .. } => {
                     let Some(mut this) = self.open.remove(request) else {
                         continue;
@@ -265,7 +268,11 @@ impl Counter {
                         self.groups.entry(key).or_default().ended(&this, *status, call.map(|call| &**call));
                     }
                 }
-                Event::Row(_) => {}
+                Event::Done { seq, done } if done.was_kept_back() && done.deed.became() == Became::Stopped => {
+                    // What the server never got says nothing about it.
+                    self.open.retain(|request, _| request.seq != *seq);
+                }
+                Event::Row(_) | Event::Done { .. } => {}
             }
         }
         Ok(())
@@ -403,7 +410,7 @@ impl<'a> Lengths<'a> {
             return 0;
         };
         let Some(index) = at.index_in_batch() else {
-            return frame.bytes.len() as u64;
+            return frame.message().len() as u64;
         };
         let members = self.members.get_or_insert_with(|| {
             Node::new(&frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()

@@ -39,6 +39,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-redact", MayKnow::Only(&[])),
+    ("tap-hosts", MayKnow::Only(&[])),
     ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-redact", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
@@ -94,6 +95,7 @@ const SANS_IO: &[&str] = &[
     "tap-replay",
     "tap-control",
     "tap-redact",
+    "tap-hosts",
     "tap-inspector",
 ];
 

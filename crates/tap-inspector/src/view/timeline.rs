@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{LinkKind, RowKind, Severity};
+use tap_session::{Done, LinkKind, RowKind, Severity};
 use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
@@ -86,6 +86,12 @@ impl Inspector {
                 span(&format!("{} {}", finding.title, finding.detail), Style::new()),
             ]);
         }
+        if let Some(done) = &row.row.done {
+            return Line::from(vec![
+                span(&format!(" ~ {} ", done.told(duration)), self.theme.warning),
+                span(&about_done(done), Style::new()),
+            ]);
+        }
         let style = if row.is_problem() { self.theme.bad } else { self.theme.dim };
         Line::from(vec![Span::raw(" "), span(&row.digest.outcome, style)])
     }
@@ -163,6 +169,7 @@ impl Inspector {
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
+            None if row.row.done.is_some() => ("~", self.theme.warning),
             None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
         }
@@ -310,11 +317,23 @@ impl Inspector {
     }
 }
 
+/// Who did something, and where the other version of the message is.
+pub(super) fn about_done(done: &Done) -> String {
+    let other = match (done.made, done.other) {
+        (true, Some(other)) if done.deed.sends() => format!("; it stands for #{}", other.seq),
+        (true, Some(other)) => format!("; done to #{}", other.seq),
+        (false, Some(other)) if done.deed.sends() => format!("; #{} was sent for it", other.seq),
+        _ => String::new(),
+    };
+    format!("by {}{other}", done.by)
+}
+
 /// What a row is about: its method or tool, and its arguments or its text.
 pub(super) fn what(row: &Row) -> (String, String) {
     let method = row.row.method.as_deref();
     let target = row.row.target.as_deref();
     let what = match (row.row.kind, method, target) {
+        (RowKind::Act, ..) => row.row.done.as_ref().map(|done| format!("by {}", done.by)).unwrap_or_default(),
         (RowKind::Gap, ..) => format!("{} bytes passed", row.row.lost_bytes.unwrap_or(0)),
         (_, Some("tools/call"), Some(target)) => target.into(),
         (_, Some(method), Some(target)) => format!("{method} {target}"),
@@ -322,7 +341,9 @@ pub(super) fn what(row: &Row) -> (String, String) {
         (RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage, ..) => row.digest.outcome.clone(),
         (kind, ..) => format!("({})", kind.name()),
     };
-    (what, row.digest.arguments.clone())
+    // What a debugger did comes first: without it the rest would be taken for what the peers did.
+    let done = row.row.done.as_ref().map(|done| format!("[{}] ", done.told(duration))).unwrap_or_default();
+    (format!("{done}{what}"), row.digest.arguments.clone())
 }
 
 /// A bar of so many columns at most.

@@ -104,7 +104,7 @@ impl Inspector {
             RowKind::Stderr => (' ', ' '),
             RowKind::Result | RowKind::Error | RowKind::Body => ('═', if to_server { '▸' } else { '◂' }),
             RowKind::Notification => ('┄', if to_server { '▸' } else { '◂' }),
-            RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap | RowKind::Blank => ('╌', ' '),
+            RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap | RowKind::Blank | RowKind::Act => ('╌', ' '),
             RowKind::Request | RowKind::Batch | RowKind::Exchange => ('─', if to_server { '▸' } else { '◂' }),
         };
         // The head of the arrow, a piece of its line at the other end, and a blank on either side of the text.
