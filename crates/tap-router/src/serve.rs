@@ -32,6 +32,9 @@ const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChan
 /// How long a call that wants to be asked again is kept for a host that does not.
 const PARKED_LIMIT: Duration = Duration::from_secs(600);
 
+/// Resources of which changes are kept until the host can be told.
+const HELD: usize = 1_000;
+
 /// Calls that are kept so at a time. The oldest is given up for another.
 const PARKED: usize = 1_000;
 
@@ -115,6 +118,9 @@ struct Loop<Say, Tell> {
     n_tags: u64,
     /// Questions to a host of the legacy era.
     questions: HashMap<CallId, oneshot::Sender<Result<String, Cannot>>>,
+    /// Resources that the host wants to hear of, and has no answer to that yet, by call; and what came of them meanwhile.
+    subscribing: HashMap<u64, String>,
+    held: Vec<String>,
     /// What makes states of ours that nobody else can have made up.
     nonce: String,
     begun: Instant,
@@ -151,6 +157,8 @@ pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
         tags: HashMap::new(),
         n_tags: 0,
         questions: HashMap::new(),
+        subscribing: HashMap::new(),
+        held: Vec::new(),
         nonce: nonce(),
         begun,
     };
@@ -212,6 +220,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
                         && let Some(request) = self.requests.remove(&tag)
                     {
                         request.task.abort();
+                        self.subscribing.remove(&tag);
                     }
                 }
                 Output::Subscribed { honoured, .. } => self.subscribed(&honoured),
@@ -290,6 +299,10 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             let answer = answer(&router, &method, params.as_ref(), call, startup_limit).await;
             let _ = events.send(Event::Answered { tag, answer });
         });
+        if request.method == "resources/subscribe" {
+            let uri = node.and_then(|params| Some(params.get("uri")?.text()?.into_owned()));
+            self.subscribing.extend(uri.map(|uri| (tag, uri)));
+        }
         self.tags.insert(request.request, tag);
         let request = HostRequest {
             at: Some(request.request),
@@ -378,6 +391,11 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         if let Err(misuse) = told {
             let reply = ErrorReply::new(INTERNAL_ERROR, format!("the server's answer cannot be passed on: {misuse}"));
             let _ = self.chair.fail(at, &reply, now_ns);
+        }
+        if self.subscribing.remove(&tag).is_some() && self.subscribing.is_empty() {
+            for uri in std::mem::take(&mut self.held) {
+                let _ = self.chair.changed(Change::Resource { uri: &uri }, now_ns);
+            }
         }
     }
 
@@ -486,7 +504,14 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         match notified.method.as_str() {
             "notifications/resources/updated" => {
                 let uri = notified.params.as_ref().and_then(|params| params.node().get("uri")?.text());
-                if let Some(uri) = uri {
+                // It may come before the host has the answer to its wish, which would be too early.
+                if let Some(uri) = &uri
+                    && self.subscribing.values().any(|wished| uri.starts_with(wished.as_str()))
+                {
+                    if self.held.len() < HELD && !self.held.iter().any(|held| held == uri) {
+                        self.held.push(uri.clone().into_owned());
+                    }
+                } else if let Some(uri) = uri {
                     let _ = self.chair.changed(Change::Resource { uri: &uri }, now_ns);
                 }
             }

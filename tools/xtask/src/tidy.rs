@@ -66,6 +66,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
             "tap-transport",
         ]),
     ),
+    ("tap-models", MayKnow::Only(&["tap-jsonrpc"])),
     (
         "tap-router",
         MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-relay", "tap-schema", "tap-session"]),
@@ -97,6 +98,7 @@ const SANS_IO: &[&str] = &[
     "tap-redact",
     "tap-hosts",
     "tap-inspector",
+    "tap-models",
 ];
 
 /// What a crate without input and output must not depend on.
