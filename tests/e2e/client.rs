@@ -184,7 +184,7 @@ fn servers_of_a_configuration_are_listed_side_by_side_and_one_that_fails_stops_n
     assert_eq!(names, ["one", "two"]);
     assert!(listed.iter().all(|server| server["tools"].as_array().unwrap().len() == 7));
     for told in [
-        "left out: odd: it has neither `command` nor `url`",
+        "left out: line 1: mcpServers.odd",
         "broken: cannot start `/no/such/program`: no such program",
         "dies: the server ended before the session was open (the server exited with code 4)",
         "out of cheese",
@@ -264,7 +264,8 @@ fn the_everything_server_over_each_transport() {
         };
         let listed = tap(&["tools", "-q", "--json"]);
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", err(&listed)));
-        let lengths = ["tools", "prompts", "resources", "resourceTemplates"].map(|list| listed[list].as_array().unwrap().len());
+        let lengths =
+            ["tools", "prompts", "resources", "resourceTemplates"].map(|list| listed[list].as_array().unwrap().len());
         assert_eq!(lengths, [13, 4, 7, 2], "{target:?}");
         let image = scratch.path("image.png");
         let output = tap(&["call", "-q", "get-tiny-image", "-o", image.to_str().unwrap()]);

@@ -87,10 +87,8 @@ fn all_features_pass_in_either_era_on_either_side() {
     };
     let scratch = Scratch::new();
     // One of each era.
-    let file = configured(
-        &scratch,
-        &json!({"py": command(python.server()), "ev": command(node.server("everything", &[]))}),
-    );
+    let file =
+        configured(&scratch, &json!({"py": command(python.server()), "ev": command(node.server("everything", &[]))}));
     for revision in ["2026-07-28", "2025-11-25"] {
         for (words, code, says) in [
             (&["py__add", "a=2", "b=40"][..], 0, "42"),
@@ -260,7 +258,8 @@ fn five_thousand_tools_are_listed_and_found() {
 fn a_tool_that_is_gone_is_told_and_what_changed_is_passed_on() {
     let scratch = Scratch::new();
     let tools = |names: &[&str]| {
-        let tools: Vec<Value> = names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
+        let tools: Vec<Value> =
+            names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
         json!({ "tools": tools }).to_string()
     };
     let script = format!(
@@ -419,4 +418,34 @@ fn the_python_sdk_s_client_talks_to_the_router_as_to_any_server() {
             assert!(said.contains(part), "{mode}: {part} is not in {said}");
         }
     }
+}
+
+#[test]
+fn tools_are_written_in_each_model_s_format() {
+    let Some(node) = peers::node("the bridge to models") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let words: Vec<String> =
+        node.server("everything", &[]).into_iter().map(|word| word.into_string().unwrap()).collect();
+    let servers = json!({"ev": {"command": words[0], "args": words[1..]}, "echo": {"command": echo_server()}});
+    let file = configured(&scratch, &servers);
+    for (format, place) in [
+        ("openai", "/0/function/parameters"),
+        ("openai-responses", "/0/parameters"),
+        ("anthropic", "/0/input_schema"),
+        ("gemini", "/0/functionDeclarations/0/parameters"),
+    ] {
+        let output = talk(scratch.tap(["bridge", "--config", &file, "--to", format, "--no-record"]), b"");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{format}: {told}");
+        let written: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{format}: {error}"));
+        let tools = written.pointer("/0/functionDeclarations").unwrap_or(&written).as_array().unwrap();
+        assert_eq!(tools.len(), 13 + 7, "{format}: {told}");
+        assert!(written.pointer(place).is_some_and(|schema| schema["type"] == "object"), "{format}: {written}");
+    }
+    let broken = configured(&scratch, &json!({"a": {"command": echo_server()}, "b": {"command": "/no/such"}}));
+    let output = talk(scratch.tap(["bridge", "--config", &broken, "--to", "anthropic"]), b"");
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap().as_array().unwrap().len(), 7);
 }

@@ -147,7 +147,11 @@ mod tests {
                 r#"{"content":[{"type":"text","text":"so"},{"type":"tool_use","id":"t","name":"a","input":{"x":1.0}}]}"#,
                 r#"t a {"x":1.0}"#,
             ),
-            (Format::Anthropic, r#"{"content":[{"type":"tool_use","id":"t","name":"a","input":[]}]}"#, "(the arguments for `a` are no JSON object: [])"),
+            (
+                Format::Anthropic,
+                r#"{"content":[{"type":"tool_use","id":"t","name":"a","input":[]}]}"#,
+                "(the arguments for `a` are no JSON object: [])",
+            ),
             (
                 Format::Gemini,
                 r#"{"candidates":[{"content":{"parts":[{"text":"so"},{"functionCall":{"name":"a","args":{"x":"y"}}},{"functionCall":{"id":"7","name":"b"}}]}}]}"#,

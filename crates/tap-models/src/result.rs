@@ -233,7 +233,8 @@ mod tests {
             let told = result(format, &call(), failed, RESULT_LIMIT_BYTES);
             assert!(told.text.contains(expected), "{}", told.text);
         }
-        let long = format!(r#"{{"content":[{{"type":"text","text":"{}"}},{{"type":"text","text":"more"}}]}}"#, "é".repeat(10));
+        let long =
+            format!(r#"{{"content":[{{"type":"text","text":"{}"}},{{"type":"text","text":"more"}}]}}"#, "é".repeat(10));
         let told = result(Format::OpenAiChat, &call(), long.as_bytes(), 7);
         assert!(told.text.contains(r#""content":"ééé\u000a\u000a[18 bytes more were cut]""#), "{}", told.text);
         assert_eq!(told.notes, ["[18 bytes more were cut]"]);

@@ -41,7 +41,8 @@ pub fn tool(format: Format, tool: Tool<'_>) -> Written {
         return refused("its schema is no JSON, or nested too deep; the tool is left out".into());
     };
     if format == Format::Anthropic
-        && let Some((name, _)) = schema.get("properties").map(Tree::members).unwrap_or_default().iter().find(|(name, _)| !is_key(name))
+        && let Some((name, _)) =
+            schema.get("properties").map(Tree::members).unwrap_or_default().iter().find(|(name, _)| !is_key(name))
     {
         return refused(format!("its argument `{name}` is called as none may be; the tool is left out"));
     }
@@ -53,7 +54,10 @@ pub fn tool(format: Format, tool: Tool<'_>) -> Written {
         && let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS)
     {
         text.truncate(end);
-        findings.push(Finding { place: String::new(), what: format!("its description is cut to {DESCRIPTION_CHARS} characters") });
+        findings.push(Finding {
+            place: String::new(),
+            what: format!("its description is cut to {DESCRIPTION_CHARS} characters"),
+        });
     }
     let mut function = Tree::object([("name", Tree::text(tool.name))]);
     if let Some(description) = &description {
@@ -108,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_tool_is_written_as_each_interface_wants_it() {
-        let schema = r#"{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#;
+        let schema =
+            r#"{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}"#;
         let closed = Tool { name: "s__add", description: Some("Adds."), input_schema: schema.as_bytes() };
         let parameters = schema;
         for (format, expected) in [

@@ -8,8 +8,8 @@ pub(crate) const DEPTH: usize = 64;
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tree {
-    Object(Vec<(String, Tree)>),
-    Array(Vec<Tree>),
+    Object(Vec<(String, Self)>),
+    Array(Vec<Self>),
     /// Anything else, as it is written.
     Token(String),
 }

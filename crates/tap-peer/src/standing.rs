@@ -23,11 +23,7 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self {
-            first: Duration::from_millis(500),
-            most: Duration::from_secs(30),
-            sound_after: Duration::from_secs(60),
-        }
+        Self { first: Duration::from_millis(500), most: Duration::from_secs(30), sound_after: Duration::from_secs(60) }
     }
 }
 
@@ -78,12 +74,7 @@ impl std::fmt::Debug for Standing {
 impl Standing {
     /// A server that nobody has connected to.
     #[must_use]
-    pub fn new(
-        target: Target,
-        options: ClientOptions,
-        backoff: Backoff,
-        recorder: Option<Arc<dyn Recorder>>,
-    ) -> Self {
+    pub fn new(target: Target, options: ClientOptions, backoff: Backoff, recorder: Option<Arc<dyn Recorder>>) -> Self {
         Self { target, options, backoff, recorder, state: Arc::default() }
     }
 

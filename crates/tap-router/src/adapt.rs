@@ -139,7 +139,10 @@ mod tests {
         let modern = r#"{"resultType":"complete","content":[],"structuredContent":[1.0],"_meta":{"io.modelcontextprotocol/serverInfo":{},"a":1}}"#;
         let node = Node::new(modern.as_bytes());
         for (host, expected) in [
-            (Revision::V2026_07_28, r#"{"resultType":"complete","content":[],"structuredContent":[1.0],"_meta":{"a":1}}"#),
+            (
+                Revision::V2026_07_28,
+                r#"{"resultType":"complete","content":[],"structuredContent":[1.0],"_meta":{"a":1}}"#,
+            ),
             (Revision::V2025_11_25, r#"{"content":[],"_meta":{"a":1}}"#),
         ] {
             assert_eq!(result(node, host), expected);
@@ -148,7 +151,10 @@ mod tests {
         assert_eq!(result(object, Revision::V2025_06_18), r#"{"structuredContent":{"a":1}}"#);
         assert_eq!(result(object, Revision::V2025_03_26), "{}");
         let tool = Node::new(br#"{"name":"a","outputSchema":{"type":"array"},"execution":{"taskSupport":"optional"}}"#);
-        assert_eq!(item(tool, ListKind::Tools, Revision::V2026_07_28), r#"{"name":"a","outputSchema":{"type":"array"}}"#);
+        assert_eq!(
+            item(tool, ListKind::Tools, Revision::V2026_07_28),
+            r#"{"name":"a","outputSchema":{"type":"array"}}"#
+        );
         assert_eq!(item(tool, ListKind::Tools, Revision::V2025_11_25), r#"{"name":"a"}"#);
         let old = Node::new(br#"{"name":"a","title":"A","icons":[],"annotations":{},"_meta":{}}"#);
         assert_eq!(item(old, ListKind::Tools, Revision::V2024_11_05), r#"{"name":"a"}"#);
@@ -157,7 +163,10 @@ mod tests {
             item(old, ListKind::Tools, Revision::V2025_06_18),
             r#"{"name":"a","title":"A","annotations":{},"_meta":{}}"#
         );
-        assert_eq!(item(Node::new(b"{ \"name\":\"a\" }"), ListKind::Prompts, Revision::V2025_11_25), "{ \"name\":\"a\" }");
+        assert_eq!(
+            item(Node::new(b"{ \"name\":\"a\" }"), ListKind::Prompts, Revision::V2025_11_25),
+            "{ \"name\":\"a\" }"
+        );
         assert_eq!(error_result("a \"b\""), r#"{"content":[{"type":"text","text":"a \"b\""}],"isError":true}"#);
     }
 }

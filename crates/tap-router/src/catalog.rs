@@ -226,9 +226,8 @@ impl Catalog {
     /// What is most like a name that nothing has.
     #[must_use]
     pub fn nearest(&self, kind: ListKind, name: &str) -> Option<&str> {
-        let near = |entry: &Entry| {
-            strsim::jaro_winkler(name, &entry.name).max(strsim::jaro_winkler(name, &entry.original))
-        };
+        let near =
+            |entry: &Entry| strsim::jaro_winkler(name, &entry.name).max(strsim::jaro_winkler(name, &entry.original));
         let best = self.list(kind).iter().map(|entry| (near(entry), entry)).max_by(|a, b| a.0.total_cmp(&b.0));
         best.filter(|(likeness, _)| NEAR < *likeness).map(|(_, entry)| entry.name.as_str())
     }
@@ -367,7 +366,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_told() {
-        let mut one = offer("a", ListKind::Tools, &[ADD, ADD, r#"{"title":"no name"}"#, r#"{"name":"x"}"#, r#"{"name":"y"}"#, r#"{"name":"z"}"#]);
+        let mut one = offer(
+            "a",
+            ListKind::Tools,
+            &[ADD, ADD, r#"{"title":"no name"}"#, r#"{"name":"x"}"#, r#"{"name":"y"}"#, r#"{"name":"z"}"#],
+        );
         one.rules.deny = vec![Pattern::new("z")];
         one.rules.tools.insert("x".into(), ToolRules { rename: Some("not a name".into()), ..ToolRules::default() });
         one.rules.tools.insert("y".into(), ToolRules { input_schema: Some("[]".into()), ..ToolRules::default() });

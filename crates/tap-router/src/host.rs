@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tap_jsonrpc::Node;
 use tap_peer::{
-    Backoff, CallError, CallOptions, Client, ClientOptions, ConnectError, Handler, ListError, ListKind, OnProgress, Recorder, Standing,
-    Subscription, Target, Watched,
+    Backoff, CallError, CallOptions, Client, ClientOptions, ConnectError, Handler, ListError, ListKind, OnProgress,
+    Recorder, Standing, Subscription, Target, Watched,
 };
 use tap_protocol::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Revision};
 use tap_session::{ErrorReply, Kept};
@@ -212,7 +212,8 @@ impl Router {
         let name = params.get("name").and_then(Node::text).unwrap_or_default().into_owned();
         let catalog = self.catalog();
         let found = catalog.find(ListKind::Prompts, &name);
-        let Some((entry, member)) = found.and_then(|entry| Some((entry, self.shared.members.get(entry.server)?))) else {
+        let Some((entry, member)) = found.and_then(|entry| Some((entry, self.shared.members.get(entry.server)?)))
+        else {
             return Err(self.unknown(&catalog, ListKind::Prompts, "prompt", &name));
         };
         let passed = adapt::params(Some(params), &[("name", tap_peer::quoted(&entry.original))]);
@@ -267,13 +268,17 @@ impl Router {
         let text = |member: &str| reference.and_then(|reference| reference.get(member)?.text()).unwrap_or_default();
         let (name, uri) = (text("name"), text("uri"));
         let (server, reference) = match catalog.find(ListKind::Prompts, &name) {
-            Some(entry) => {
-                (Some(entry.server), format!("{{\"type\":\"ref/prompt\",\"name\":{}}}", tap_peer::quoted(&entry.original)))
-            }
+            Some(entry) => (
+                Some(entry.server),
+                format!("{{\"type\":\"ref/prompt\",\"name\":{}}}", tap_peer::quoted(&entry.original)),
+            ),
             None => {
                 let server = catalog.find(ListKind::Templates, &uri).map(|entry| entry.server);
                 let server = server.or_else(|| catalog.server_of_resource(&uri));
-                (server, reference.map_or("{}".into(), |reference| String::from_utf8_lossy(reference.bytes()).into_owned()))
+                (
+                    server,
+                    reference.map_or("{}".into(), |reference| String::from_utf8_lossy(reference.bytes()).into_owned()),
+                )
             }
         };
         let Some(member) = server.and_then(|server| self.shared.members.get(server)) else {
@@ -546,7 +551,10 @@ impl Failed {
             Self::Call(error) => format!("{server}: {error}"),
             Self::NotThere(why) => format!("the server {server} cannot be reached: {why}"),
             Self::Busy(limit) => {
-                format!("{server} is busy with other calls, for more than {} s; nothing was called", limit.as_secs_f64())
+                format!(
+                    "{server} is busy with other calls, for more than {} s; nothing was called",
+                    limit.as_secs_f64()
+                )
             }
         }
     }

@@ -121,10 +121,9 @@ mod tests {
 
     #[test]
     fn a_name_stays_what_it_was_in_every_version_of_this_program() {
-        for (server, name, expected) in [
-            ("a__b", "c", "a__b__c_490268a8f028"),
-            ("files", "read.text", "files__read_text_a48680fb566a"),
-        ] {
+        for (server, name, expected) in
+            [("a__b", "c", "a__b__c_490268a8f028"), ("files", "read.text", "files__read_text_a48680fb566a")]
+        {
             assert_eq!(Naming::Prefixed.name(server, name), expected);
         }
     }

@@ -293,16 +293,16 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             let events = self.events.clone();
             Arc::new(move |progress| drop(events.send(Event::Progress { tag, progress }))) as OnProgress
         });
+        if request.method == "resources/subscribe" {
+            let uri = node.and_then(|params| Some(params.get("uri")?.text()?.into_owned()));
+            self.subscribing.extend(uri.map(|uri| (tag, uri)));
+        }
         let call = HostCall { revision: request.revision, on_progress, tag };
         let (method, startup_limit) = (request.method.clone(), self.options.startup_limit);
         let task = tokio::spawn(async move {
             let answer = answer(&router, &method, params.as_ref(), call, startup_limit).await;
             let _ = events.send(Event::Answered { tag, answer });
         });
-        if request.method == "resources/subscribe" {
-            let uri = node.and_then(|params| Some(params.get("uri")?.text()?.into_owned()));
-            self.subscribing.extend(uri.map(|uri| (tag, uri)));
-        }
         self.tags.insert(request.request, tag);
         let request = HostRequest {
             at: Some(request.request),
@@ -320,8 +320,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     fn asked_again(&mut self, request: &Request, state: &str) {
         let tag = state.strip_prefix(&self.nonce).and_then(|tag| tag.strip_prefix('.')?.parse::<u64>().ok());
         let parked = tag.and_then(|tag| Some((tag, self.requests.get_mut(&tag)?)));
-        let Some((tag, parked)) =
-            parked.filter(|(_, parked)| parked.at.is_none() && parked.method == request.method)
+        let Some((tag, parked)) = parked.filter(|(_, parked)| parked.at.is_none() && parked.method == request.method)
         else {
             let reply = ErrorReply::new(INVALID_PARAMS, "nobody waits for this `requestState` any more; begin anew");
             let _ = self.chair.fail(request.request, &reply, self.now_ns());
@@ -446,15 +445,14 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
                 (format!("q{}", index + 1), asked.method.clone(), asked.params.as_ref().map(text))
             })
             .collect();
-        let required: Vec<(&str, &str, Option<&str>)> = texts
-            .iter()
-            .map(|(key, method, params)| (key.as_str(), method.as_str(), params.as_deref()))
-            .collect();
+        let required: Vec<(&str, &str, Option<&str>)> =
+            texts.iter().map(|(key, method, params)| (key.as_str(), method.as_str(), params.as_deref())).collect();
         match self.chair.require_input(at, &required, Some(&state), now_ns) {
             Ok(()) => {
                 request.at = None;
                 request.parked = Some(Instant::now());
-                request.asked = texts.into_iter().map(|(key, ..)| key).zip(questions.into_iter().map(|(_, reply)| reply)).collect();
+                request.asked =
+                    texts.into_iter().map(|(key, ..)| key).zip(questions.into_iter().map(|(_, reply)| reply)).collect();
                 self.tags.remove(&at);
                 self.give_up_parked();
             }
@@ -622,14 +620,14 @@ fn reply_of(error: &Kept) -> ErrorReply {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn servers_are_told_what_can_be_handed_on_to_the_host() {
-        let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{},"tasks":{},"extensions":{}}"#;
+        let all =
+            r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{},"tasks":{},"extensions":{}}"#;
         let all = Kept(Bytes::copy_from_slice(all.as_bytes()));
         for (host, expected) in [
             (Revision::V2026_07_28, r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{}}"#),

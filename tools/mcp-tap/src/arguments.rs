@@ -18,7 +18,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Call, Route, Server, Tools};
+pub(crate) use self::client::{Bridge, Call, Route, Server, Servers, Tools};
 pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
@@ -142,6 +142,12 @@ pub(crate) enum Command {
     /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
     /// host's side and each server's as sessions of their own.
     Route(Box<Route>),
+    /// Print the tools of servers in the format of a model's interface
+    ///
+    /// Named, chosen and described as `route` would hand them over. What an interface does not take of a schema is said in
+    /// another way that accepts the same, or left out, which is told on stderr. Exit code 2: a server could not be asked, or a
+    /// tool had to be left out.
+    Bridge(Bridge),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.

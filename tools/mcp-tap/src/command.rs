@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod bridge;
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod call;

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Review(review) => command::review::review(&global, &review),
         Command::Tools(tools) => command::tools::tools(&global, &tools),
         Command::Call(call) => command::call::call(&global, *call),
+        Command::Bridge(bridge) => command::bridge::bridge(&global, &bridge),
         Command::Route(route) => command::route::route(&global, &route),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),

@@ -5,14 +5,36 @@ use crate::tree::Tree;
 
 /// Keywords that it takes as they are.
 const TAKEN: [&str; 12] = [
-    "title", "description", "minItems", "maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum",
-    "minProperties", "maxProperties", "default",
+    "title",
+    "description",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minimum",
+    "maximum",
+    "minProperties",
+    "maxProperties",
+    "default",
 ];
 
 /// Keywords that say nothing about what is accepted, so that nobody misses them.
 const ANNOTATIONS: [&str; 14] = [
-    "$schema", "$id", "$anchor", "$defs", "definitions", "$comment", "examples", "example", "readOnly", "writeOnly",
-    "deprecated", "contentEncoding", "contentMediaType", "x-mcp-header",
+    "$schema",
+    "$id",
+    "$anchor",
+    "$defs",
+    "definitions",
+    "$comment",
+    "examples",
+    "example",
+    "readOnly",
+    "writeOnly",
+    "deprecated",
+    "contentEncoding",
+    "contentMediaType",
+    "x-mcp-header",
 ];
 
 /// `format`s that it takes, by type. `format` is an annotation, so that others are left out without a word.
@@ -114,7 +136,9 @@ impl Writer<'_> {
             }
         }
         let others = schema.members().iter().filter(|(key, _)| {
-            key != "$ref" && !ANNOTATIONS.contains(&key.as_str()) && !["title", "description", "default"].contains(&key.as_str())
+            key != "$ref"
+                && !ANNOTATIONS.contains(&key.as_str())
+                && !["title", "description", "default"].contains(&key.as_str())
         });
         for (key, _) in others.cloned().collect::<Vec<_>>() {
             self.find(place, format!("`{key}` beside a reference cannot be said; the model is not told of it"));
@@ -144,7 +168,10 @@ impl Writer<'_> {
         // A schema that says something of one type alone takes values of all others too; nobody means that.
         for (keyword, kind) in [("properties", "object"), ("items", "array")] {
             if has(keyword) {
-                self.find(place, format!("it names no type, and `{keyword}`; the model is told of one type alone, {kind}"));
+                self.find(
+                    place,
+                    format!("it names no type, and `{keyword}`; the model is told of one type alone, {kind}"),
+                );
                 return vec![kind.into()];
             }
         }
@@ -157,7 +184,8 @@ impl Writer<'_> {
         let Some(choices) = schema.get("enum").map(|choices| choices.items().to_vec()).or(only) else {
             return false;
         };
-        let (texts, others): (Vec<Tree>, Vec<Tree>) = choices.into_iter().partition(|choice| choice.as_text().is_some());
+        let (texts, others): (Vec<Tree>, Vec<Tree>) =
+            choices.into_iter().partition(|choice| choice.as_text().is_some());
         let is_nullable = others.iter().all(|other| other.is_token("null"));
         if texts.is_empty() || !is_nullable {
             self.find(place, "`enum` and `const` take texts alone; the model is told of the values in no other way");
@@ -201,9 +229,16 @@ impl Writer<'_> {
                     })
                     .collect();
                 let order = written.iter().map(|(name, _)| Tree::text(name)).collect();
-                let known = |name: &Tree| name.as_text().is_some_and(|name| properties.iter().any(|(known, _)| *known == name));
-                let required: Vec<Tree> =
-                    schema.get("required").map(Tree::items).unwrap_or_default().iter().filter(|name| known(name)).cloned().collect();
+                let known =
+                    |name: &Tree| name.as_text().is_some_and(|name| properties.iter().any(|(known, _)| *known == name));
+                let required: Vec<Tree> = schema
+                    .get("required")
+                    .map(Tree::items)
+                    .unwrap_or_default()
+                    .iter()
+                    .filter(|name| known(name))
+                    .cloned()
+                    .collect();
                 if schema.get("required").is_some_and(|all| all.items().len() != required.len()) {
                     self.find(&step(place, "required"), "what is not among the properties cannot be required");
                 }
@@ -238,14 +273,20 @@ impl Writer<'_> {
         for keyword in ["anyOf", "oneOf"] {
             let Some(choices) = schema.get(keyword) else { continue };
             if out.get("anyOf").is_some() {
-                self.find(place, format!("`{keyword}` beside other alternatives cannot be said; the model is not told of it"));
+                self.find(
+                    place,
+                    format!("`{keyword}` beside other alternatives cannot be said; the model is not told of it"),
+                );
                 continue;
             }
             if keyword == "oneOf" && choices.items().len() > 1 {
                 self.find(place, "`oneOf` is told as `anyOf`: that but one may fit is not said");
             }
-            let (nulls, others): (Vec<Tree>, Vec<Tree>) =
-                choices.items().iter().cloned().partition(|choice| choice.get("type").is_some_and(|kind| kind.is_text("null")));
+            let (nulls, others): (Vec<Tree>, Vec<Tree>) = choices
+                .items()
+                .iter()
+                .cloned()
+                .partition(|choice| choice.get("type").is_some_and(|kind| kind.is_text("null")));
             if !nulls.is_empty() {
                 out.set("nullable", Tree::Token("true".into()));
             }
@@ -277,7 +318,8 @@ impl Writer<'_> {
                     match out.get(key) {
                         None => out.set(key, value.clone()),
                         Some(there) if there == value => {}
-                        Some(_) => self.find(&place, format!("`{key}` is said in several parts; the model is told of the first")),
+                        Some(_) => self
+                            .find(&place, format!("`{key}` is said in several parts; the model is told of the first")),
                     }
                 }
             }
@@ -286,9 +328,8 @@ impl Writer<'_> {
 
     /// What else the schema says, and this cannot.
     fn left_out(&mut self, schema: &Tree, place: &str) {
-        const HANDLED: [&str; 11] = [
-            "type", "enum", "const", "format", "properties", "required", "items", "anyOf", "oneOf", "allOf", "$ref",
-        ];
+        const HANDLED: [&str; 11] =
+            ["type", "enum", "const", "format", "properties", "required", "items", "anyOf", "oneOf", "allOf", "$ref"];
         let unknown: Vec<String> = schema
             .members()
             .iter()

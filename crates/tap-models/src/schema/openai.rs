@@ -33,9 +33,9 @@ fn typed(schema: &mut Tree, place: &str, findings: &mut Vec<Finding>, depth: usi
     if crate::tree::DEPTH < depth {
         return;
     }
-    let is_array = schema.get("type").is_some_and(|kind| {
-        kind.is_text("array") || kind.items().iter().any(|kind| kind.is_text("array"))
-    });
+    let is_array = schema
+        .get("type")
+        .is_some_and(|kind| kind.is_text("array") || kind.items().iter().any(|kind| kind.is_text("array")));
     if is_array && schema.get("items").is_none() {
         schema.set("items", Tree::Object(Vec::new()));
     }
@@ -44,7 +44,10 @@ fn typed(schema: &mut Tree, place: &str, findings: &mut Vec<Finding>, depth: usi
         for (key, value) in members {
             let place = step(place, key);
             match (key.as_str(), value) {
-                ("properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas", Tree::Object(all)) => {
+                (
+                    "properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
+                    Tree::Object(all),
+                ) => {
                     for (name, inner) in all {
                         plain(inner, &step(&place, name), findings);
                         typed(inner, &step(&place, name), findings, depth + 1);

@@ -57,7 +57,8 @@ fn openai_gets_json_schema_and_is_told_whether_it_can_be_held_to_it() {
 
 #[test]
 fn anthropic_gets_the_schema_as_it_is_but_for_the_top() {
-    let (text, findings) = told(Format::Anthropic, r#"{"oneOf":[{}],"properties":{"a":{"oneOf":[{"minimum":1e400}]}}}"#);
+    let (text, findings) =
+        told(Format::Anthropic, r#"{"oneOf":[{}],"properties":{"a":{"oneOf":[{"minimum":1e400}]}}}"#);
     assert_eq!(text, r#"{"properties":{"a":{"oneOf":[{"minimum":1e400}]}},"type":"object"}"#);
     assert_eq!(findings, ["/oneOf: `oneOf` cannot stand at the top; the model is not told of it"]);
 }
@@ -65,7 +66,11 @@ fn anthropic_gets_the_schema_as_it_is_but_for_the_top() {
 #[test]
 fn gemini_gets_what_its_own_schema_can_say() {
     for (argument, expected, n_findings) in [
-        (r#"{"type":"string","format":"uri","minLength":1,"x-mcp-header":"A"}"#, r#"{"minLength":1,"type":"string"}"#, 0),
+        (
+            r#"{"type":"string","format":"uri","minLength":1,"x-mcp-header":"A"}"#,
+            r#"{"minLength":1,"type":"string"}"#,
+            0,
+        ),
         (r#"{"type":"string","format":"date-time"}"#, r#"{"type":"string","format":"date-time"}"#, 0),
         (r#"{"enum":["x","y"]}"#, r#"{"enum":["x","y"],"type":"string","format":"enum"}"#, 0),
         (r#"{"const":"x"}"#, r#"{"enum":["x"],"type":"string","format":"enum"}"#, 0),
@@ -80,7 +85,11 @@ fn gemini_gets_what_its_own_schema_can_say() {
         ),
         (r#"{"allOf":[{"type":"integer"},{"minimum":1}]}"#, r#"{"type":"integer","minimum":1}"#, 0),
         (r#"{"type":"array"}"#, r#"{"type":"array","items":{"type":"string"}}"#, 1),
-        (r#"{"type":"array","items":{"type":"number"},"uniqueItems":true}"#, r#"{"type":"array","items":{"type":"number"}}"#, 1),
+        (
+            r#"{"type":"array","items":{"type":"number"},"uniqueItems":true}"#,
+            r#"{"type":"array","items":{"type":"number"}}"#,
+            1,
+        ),
         (r#"{"type":"object"}"#, r#"{"type":"object"}"#, 1),
         (
             r#"{"type":"object","properties":{"b":{"type":"string"}},"required":["b","c"],"additionalProperties":false}"#,

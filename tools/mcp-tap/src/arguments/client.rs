@@ -1,11 +1,11 @@
-//! What can be asked where we are the client: `tools`, `call`, `route`.
+//! What can be asked where we are the client: `tools`, `call`, `route`, `bridge`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use http::Uri;
 
 use super::proxy::parse_url;
@@ -141,6 +141,19 @@ impl Call {
         mcp-tap route --config mcp.json --http 127.0.0.1:7000\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"route\",\"--config\",\"/home/me/mcp.json\"]}      in a host's configuration")]
 pub(crate) struct Route {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Serve over HTTP at this address in place of stdio, each session with servers of its own; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    /// What to call the session of the host's side
+    #[arg(long, value_name = "NAME", default_value = "route")]
+    pub(crate) name: String,
+}
+
+/// Which servers of a configuration, and how they are used.
+#[derive(Debug, Args)]
+pub(crate) struct Servers {
     /// Use this server of the file alone; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Vec<String>,
@@ -156,13 +169,40 @@ pub(crate) struct Route {
     /// How long the first list waits for servers that are slow to start; they are added later
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub(crate) startup: Duration,
-    /// Serve over HTTP at this address in place of stdio, each session with servers of its own; port 0 is a free one
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) http: Option<SocketAddr>,
-    /// What to call the session of the host's side
-    #[arg(long, value_name = "NAME", default_value = "route")]
-    pub(crate) name: String,
     /// Record nothing
-    #[arg(long, conflicts_with = "http")]
+    #[arg(long)]
     pub(crate) no_record: bool,
+}
+
+/// Options of `bridge`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+        mcp-tap bridge --config mcp.json --to anthropic > tools.json\n  \
+        mcp-tap bridge --config mcp.json --to gemini --server github")]
+pub(crate) struct Bridge {
+    /// The format: that of chat completions or of responses of OpenAI, of Anthropic's messages, or of Gemini
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: ModelFormat,
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+}
+
+/// The format of a model's interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFormat {
+    Openai,
+    OpenaiResponses,
+    Anthropic,
+    Gemini,
+}
+
+impl ModelFormat {
+    pub(crate) const fn format(self) -> tap_models::Format {
+        match self {
+            Self::Openai => tap_models::Format::OpenAiChat,
+            Self::OpenaiResponses => tap_models::Format::OpenAiResponses,
+            Self::Anthropic => tap_models::Format::Anthropic,
+            Self::Gemini => tap_models::Format::Gemini,
+        }
+    }
 }

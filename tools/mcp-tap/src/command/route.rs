@@ -22,7 +22,7 @@ use super::bridge_http::bridge_http;
 use super::bridge_stdio::host::{read_lines, start_writer};
 use super::client::{Meant, Recorded, reason_of};
 use super::stop::Stop;
-use crate::arguments::{Global, HttpSide, Route};
+use crate::arguments::{Global, HttpSide, Route, Servers};
 use crate::failure::Failure;
 use crate::paths::lossy;
 use crate::recording::{Recording, copies, say, session_start};
@@ -38,53 +38,70 @@ const LAST_WRITES: Duration = Duration::from_secs(1);
 /// How long records may take to be finished.
 const LAST_RECORDS: Duration = Duration::from_secs(5);
 
-pub(crate) fn route(global: &Global, route: &Route) -> Result<u8, Failure> {
+/// Servers of a configuration, as they are to be started.
+pub(super) struct Planned {
+    pub(super) servers: Vec<Server>,
+    /// Their records, to be finished when all is over.
+    pub(super) sessions: Vec<Arc<Sessions>>,
+    pub(super) options: RouterOptions,
+}
+
+/// The servers that are meant, of the file that is named.
+pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Failure> {
     let Some(path) = &global.config else {
         return Err(Failure::new("there is no configuration of servers")
             .hint("name one with --config: the file that your host has, with `mcpServers`, or one in TOML"));
     };
+    let place = shown(&path.to_string_lossy(), false);
     let configuration = Configuration::read(path)?;
     for problem in &configuration.problems {
-        say(&format!("{}: {problem}", shown(&path.to_string_lossy(), false)));
+        say(&format!("{place}: {problem}"));
     }
-    let wanted: Vec<Configured> = match route.server.as_slice() {
-        [] => configuration.servers.clone(),
-        names => names.iter().map(|name| configuration.find(name).cloned()).collect::<Result<_, _>>()?,
+    let configured: Vec<&Configured> = match wanted.server.as_slice() {
+        [] => configuration.servers.iter().collect(),
+        names => names.iter().map(|name| configuration.find(name)).collect::<Result<_, _>>()?,
     };
-    if wanted.is_empty() {
-        return Err(Failure::new(format!("{} has no server that can be used", shown(&path.to_string_lossy(), false))));
-    }
-    if let Some(address) = route.http {
-        return over_http(global, route, path, address);
-    }
-    let recorders: Vec<Arc<Sessions>> = wanted.iter().map(|_| Arc::new(Sessions::default())).collect();
-    let mut servers = Vec::new();
-    for (configured, recorder) in wanted.iter().zip(&recorders) {
+    let naming = if wanted.plain_names { Naming::Plain } else { Naming::Prefixed };
+    let options = RouterOptions { naming, roles: wanted.role.iter().cloned().collect() };
+    let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options };
+    for configured in configured {
+        let mut rules = configured.rules.rules.clone();
+        if !configured.rules.has_limit {
+            rules.limit = wanted.timeout;
+        }
         match Meant::configured(configured) {
             Ok(meant) => {
-                recorder.is_of(global.database(), meant.clone());
-                let mut rules = configured.rules.rules.clone();
-                if !configured.rules.has_limit {
-                    rules.limit = route.timeout;
-                }
+                let sessions = Arc::new(Sessions::of(global.database(), meant.clone()));
                 let recorder: Option<Arc<dyn Recorder>> =
-                    (!route.no_record).then(|| recorder.clone() as Arc<dyn Recorder>);
-                servers.push(Server { name: configured.name.clone(), target: meant.target, rules, recorder });
+                    (!wanted.no_record).then(|| sessions.clone() as Arc<dyn Recorder>);
+                planned.sessions.push(sessions);
+                planned.servers.push(Server { name: configured.name.clone(), target: meant.target, rules, recorder });
             }
             Err(failure) => say(&format!("left out: {}", shown(&failure.message, false))),
         }
     }
-    let done = serve_stdio(global, route, servers);
-    for recorder in &recorders {
-        recorder.finish();
+    if planned.servers.is_empty() {
+        return Err(Failure::new(format!("{place} has no server that can be used")));
+    }
+    Ok(planned)
+}
+
+pub(crate) fn route(global: &Global, route: &Route) -> Result<u8, Failure> {
+    let planned = planned(global, &route.servers)?;
+    if let (Some(address), Some(path)) = (route.http, &global.config) {
+        return over_http(global, route, path, address);
+    }
+    let options = options(route, &planned);
+    let done = serve_stdio(global, route, planned.servers, options);
+    for sessions in &planned.sessions {
+        sessions.finish();
     }
     done.map(|()| 0)
 }
 
-fn options(route: &Route, servers: &[Server]) -> FrontOptions {
-    let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-    let naming = if route.plain_names { Naming::Plain } else { Naming::Prefixed };
-    let how = match naming {
+fn options(route: &Route, planned: &Planned) -> FrontOptions {
+    let names: Vec<&str> = planned.servers.iter().map(|server| server.name.as_str()).collect();
+    let how = match planned.options.naming {
         Naming::Prefixed => " Names begin with the server's and two underscores.",
         Naming::Plain => "",
     };
@@ -95,13 +112,13 @@ fn options(route: &Route, servers: &[Server]) -> FrontOptions {
             ..Implementation::default()
         },
         instructions: Some(format!("This server offers what these servers have: {}.{how}", names.join(", "))),
-        router: RouterOptions { naming, roles: route.role.iter().cloned().collect() },
-        startup_limit: route.startup,
+        router: planned.options.clone(),
+        startup_limit: route.servers.startup,
     }
 }
 
 /// Serves the host on our standard streams.
-fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>) -> Result<(), Failure> {
+fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, options: FrontOptions) -> Result<(), Failure> {
     let cannot_start = |error: std::io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(cannot_start)?;
     // Signals are taken before anything is begun that they would cut off.
@@ -109,12 +126,11 @@ fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>) -> Result<(
         let _entered = runtime.enter();
         Stop::new().map_err(cannot_start)?
     };
-    let options = options(route, &servers);
     let clock = Clock::start();
     let copies = copies(clock);
     let command = lossy(&std::env::args_os().collect::<Vec<OsString>>());
     let start = session_start(clock, Transport::Stdio, route.name.clone(), command);
-    let recording = match route.no_record {
+    let recording = match route.servers.no_record {
         true => Recording::none(copies.clone()),
         false => Recording::begin(global.database(), start, copies.clone()),
     };
@@ -172,36 +188,37 @@ fn over_http(
 ) -> Result<u8, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program to start it again: {error}")))?;
-    let mut arguments: Vec<OsString> = vec!["route".into(), "--no-record".into(), "--config".into(), configuration.into()];
+    let mut arguments: Vec<OsString> =
+        vec!["route".into(), "--no-record".into(), "--config".into(), configuration.into()];
     let mut add = |word: &str, value: &std::ffi::OsStr| arguments.extend([word.into(), value.into()]);
     let seconds = |time: Duration| OsString::from(format!("{}s", time.as_secs_f64()));
-    add("--timeout", &seconds(route.timeout));
-    add("--startup", &seconds(route.startup));
-    route.server.iter().for_each(|name| add("--server", name.as_ref()));
-    route.role.iter().for_each(|role| add("--role", role.as_ref()));
-    if route.plain_names {
+    let servers = &route.servers;
+    add("--timeout", &seconds(servers.timeout));
+    add("--startup", &seconds(servers.startup));
+    servers.server.iter().for_each(|name| add("--server", name.as_ref()));
+    servers.role.iter().for_each(|role| add("--role", role.as_ref()));
+    if servers.plain_names {
         arguments.push("--plain-names".into());
     }
     let side = HttpSide { http: Some(address), ..HttpSide::none() };
-    bridge_http(global, &side, Some(route.name.clone()), program.into_os_string(), arguments, true)
+    bridge_http(global, &side, Some(route.name.clone()), program.into_os_string(), arguments, !servers.no_record)
 }
 
 /// The records of the sessions with one server, one after another.
-#[derive(Default)]
-struct Sessions {
-    server: Mutex<Option<(Option<PathBuf>, Meant)>>,
+pub(super) struct Sessions {
+    database: Option<PathBuf>,
+    server: Meant,
     /// Those that have not ended, by where their copies are left.
     open: Mutex<HashMap<usize, Recorded>>,
 }
 
 impl Sessions {
-    /// Says whose sessions these are.
-    fn is_of(&self, database: Option<PathBuf>, server: Meant) {
-        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some((database, server));
+    fn of(database: Option<PathBuf>, server: Meant) -> Self {
+        Self { database, server, open: Mutex::default() }
     }
 
     /// Finishes what has not ended.
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         let left = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
         for recorded in left.into_values() {
             recorded.finish(EndReason::Stopped);
@@ -211,9 +228,7 @@ impl Sessions {
 
 impl Recorder for Sessions {
     fn begin(&self) -> Option<Arc<Copies>> {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (database, server) = server?;
-        let recorded = Recorded::begin(database, &server);
+        let recorded = Recorded::begin(self.database.clone(), &self.server);
         let copies = recorded.copies.clone();
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::as_ptr(&copies).addr(), recorded);
         Some(copies)

@@ -26,6 +26,11 @@ const TOOL_KEYS: [&str; 3] = ["rename", "description", "input_schema"];
 /// Something that is wrong: where, and what.
 type Wrong = (Option<usize>, String);
 
+/// Whether a text is in our own form, and not in that of a host which writes TOML as well.
+pub(super) fn is_own(text: &str) -> bool {
+    Document::parse(text).map_or(true, |document| document.get("servers").is_some_and(Item::is_table_like))
+}
+
 /// Reads a text. `Err` where nothing of it can be used.
 pub(super) fn read(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Configuration, String> {
     let document = Document::parse(text).map_err(|error| format!("it is no TOML: {}", error.to_string().trim()))?;
@@ -120,8 +125,13 @@ impl Reader<'_> {
                 None => note(Err((at(item), ".parallel is no number from 1 on".into()))),
             }
         }
-        note(self.texts_of(table, "allow").map(|texts| rules.rules.allow = texts.into_iter().map(Pattern::new).collect()));
-        note(self.texts_of(table, "deny").map(|texts| rules.rules.deny = texts.into_iter().map(Pattern::new).collect()));
+        note(
+            self.texts_of(table, "allow")
+                .map(|texts| rules.rules.allow = texts.into_iter().map(Pattern::new).collect()),
+        );
+        note(
+            self.texts_of(table, "deny").map(|texts| rules.rules.deny = texts.into_iter().map(Pattern::new).collect()),
+        );
         note(self.texts_of(table, "roles").map(|texts| rules.rules.roles = texts.into_iter().collect()));
         let mut tools = BTreeMap::new();
         let mut unknown = Vec::new();
@@ -135,10 +145,12 @@ impl Reader<'_> {
                             continue;
                         };
                         unknown.push((name.to_owned(), item));
-                        let mut of = |key: &str| self.text_of(table, key).unwrap_or_else(|(at, what)| {
-                            note(Err((at, format!(".tools.{}{what}", shown(name, false)))));
-                            None
-                        });
+                        let mut of = |key: &str| {
+                            self.text_of(table, key).unwrap_or_else(|(at, what)| {
+                                note(Err((at, format!(".tools.{}{what}", shown(name, false)))));
+                                None
+                            })
+                        };
                         let tool = ToolRules {
                             rename: of("rename"),
                             description: of("description"),
@@ -299,6 +311,9 @@ command = "${NO}"
             ]
         );
         assert!(super::read("[servers", |_| None).unwrap_err().starts_with("it is no TOML: "));
-        assert_eq!(super::read("a = 1", |_| None).unwrap_err(), "it names no servers: there is no table [servers.NAME]");
+        assert_eq!(
+            super::read("a = 1", |_| None).unwrap_err(),
+            "it names no servers: there is no table [servers.NAME]"
+        );
     }
 }

@@ -41,7 +41,11 @@ pub(in crate::command) fn read_lines(lines: mpsc::Sender<Bytes>) -> std::io::Res
 }
 
 /// Starts the thread that writes to the host. `written` is dropped when all is written.
-pub(in crate::command) fn start_writer(outlet: Arc<Outlet>, lines: Receiver<Bytes>, written: Sender<()>) -> std::io::Result<()> {
+pub(in crate::command) fn start_writer(
+    outlet: Arc<Outlet>,
+    lines: Receiver<Bytes>,
+    written: Sender<()>,
+) -> std::io::Result<()> {
     let body = move || {
         for line in lines {
             if write_all(standard(1), &line).is_err() {
