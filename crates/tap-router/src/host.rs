@@ -1,16 +1,18 @@
 //! Many servers at once: one client a server, started side by side; what they offer, put together; calls to them.
+//!
+//! `host/keep.rs` keeps them there, `host/member.rs` has one server and the calls to it.
 
-use std::collections::{BTreeSet, HashMap};
+mod keep;
+mod member;
+
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tap_jsonrpc::Node;
-use tap_peer::{
-    Backoff, CallError, CallOptions, Client, ClientOptions, ConnectError, Handler, ListError, ListKind, OnProgress,
-    Recorder, Standing, Subscription, Target, Watched,
-};
-use tap_protocol::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Revision};
-use tap_session::{ErrorReply, Kept};
+use tap_peer::{Backoff, CallError, ClientOptions, Handler, ListKind, OnProgress, Recorder, Standing, Target};
+use tap_protocol::{INVALID_PARAMS, Revision};
+use tap_session::ErrorReply;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
@@ -18,15 +20,8 @@ use crate::adapt;
 use crate::catalog::{Catalog, Offer};
 use crate::naming::Naming;
 use crate::rules::ServerRules;
-
-/// How often a server is tried that cannot be connected to, before it is left alone.
-const ATTEMPTS: u32 = 4;
-
-/// A call that tells of progress may take so many times as long as one that does not.
-const WITH_PROGRESS: u32 = 10;
-
-/// A list is not asked for again sooner than this because it may be kept no longer.
-const SHORTEST_TTL: Duration = Duration::from_secs(5);
+use keep::{Shared, keep};
+use member::{Failed, Member};
 
 /// A server that is to be there.
 pub struct ServerPlan {
@@ -62,29 +57,6 @@ pub enum News {
 
 /// Hears [`News`]. Must not wait.
 pub type Hear = Arc<dyn Fn(News) + Send + Sync>;
-
-/// One server of a router.
-struct Member {
-    name: String,
-    rules: ServerRules,
-    standing: Standing,
-    permits: Semaphore,
-    /// What it offers, as far as it said.
-    offer: Mutex<Offer>,
-    /// What is heard of its changes, by the address of a resource; nothing is its lists.
-    watched: tokio::sync::Mutex<HashMap<String, Subscription>>,
-}
-
-struct Shared {
-    members: Vec<Member>,
-    options: RouterOptions,
-    catalog: RwLock<Arc<Catalog>>,
-    hear: Hear,
-    /// How many servers have not said yet what they offer, or that they cannot.
-    unsettled: watch::Sender<usize>,
-    started: Instant,
-    log_level: Mutex<Option<&'static str>>,
-}
 
 /// Many servers as one.
 pub struct Router {
@@ -397,216 +369,5 @@ impl Drop for Router {
         for task in &self.tasks {
             task.abort();
         }
-    }
-}
-
-impl Shared {
-    fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn tell(&self, text: String) {
-        (self.hear)(News::Told(text));
-    }
-
-    /// Asks a server for lists, and puts everything together anew.
-    async fn ask_for(&self, index: usize, client: &Client, kinds: &[ListKind]) -> Option<Duration> {
-        let member = self.members.get(index)?;
-        let mut ttl = None;
-        for &kind in kinds {
-            if !client.opened().offers(&[kind.capability()]) {
-                continue;
-            }
-            let listing = match client.list(kind, CallOptions::default()).await {
-                Ok(listing) => listing,
-                // Many servers that have resources know nothing of templates.
-                Err(ListError::Call(error)) if error.code() == Some(METHOD_NOT_FOUND) => continue,
-                Err(error) => {
-                    self.tell(format!("{}: {}: {error}", member.name, kind.method()));
-                    continue;
-                }
-            };
-            if let Some(why) = listing.not_whole {
-                self.tell(format!("{}: {}: there may be more: {}", member.name, kind.method(), why.says()));
-            }
-            let its = listing.ttl_ms.filter(|ttl_ms| *ttl_ms > 0).map(Duration::from_millis);
-            ttl = [ttl, its].into_iter().flatten().min();
-            let mut offer = member.offer.lock().unwrap_or_else(PoisonError::into_inner);
-            offer.lists.insert(kind.into(), listing.items);
-        }
-        self.put_together();
-        ttl
-    }
-
-    fn put_together(&self) {
-        let offers: Vec<Offer> = self
-            .members
-            .iter()
-            .map(|member| member.offer.lock().unwrap_or_else(PoisonError::into_inner).clone())
-            .collect();
-        let (before, after) = {
-            let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
-            let after = Arc::new(Catalog::new(&offers, self.options.naming));
-            (std::mem::replace(&mut *catalog, after.clone()), after)
-        };
-        for problem in after.problems.iter().filter(|problem| !before.problems.contains(problem)) {
-            self.tell(format!("left out: {problem}"));
-        }
-        for kind in ListKind::ALL.into_iter().filter(|kind| !after.is_same(&before, *kind)) {
-            (self.hear)(News::Changed(kind));
-        }
-    }
-
-    fn settle(&self) {
-        self.unsettled.send_modify(|n| *n = n.saturating_sub(1));
-    }
-}
-
-/// Keeps a server there: connects, asks what it offers, and begins anew when it went away.
-async fn keep(shared: Arc<Shared>, index: usize) {
-    let Some(member) = shared.members.get(index) else {
-        return;
-    };
-    let mut is_settled = false;
-    let mut n_failures = 0;
-    loop {
-        match member.standing.client().await {
-            Ok((client, _)) => {
-                n_failures = 0;
-                let level = *shared.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(level) = level {
-                    let _ = client.set_log_level(level).await;
-                }
-                member.watch_lists(&client).await;
-                let mut ttl = shared.ask_for(index, &client, &ListKind::ALL).await;
-                if !std::mem::replace(&mut is_settled, true) {
-                    shared.settle();
-                }
-                let tells = client.opened().offers(&["tools", "listChanged"]);
-                let end = loop {
-                    // Where the server tells of changes, nobody has to ask.
-                    let wait = ttl.filter(|_| !tells).map(|ttl| ttl.max(SHORTEST_TTL));
-                    tokio::select! {
-                        end = client.over() => break end,
-                        () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => {
-                            ttl = shared.ask_for(index, &client, &ListKind::ALL).await;
-                        }
-                    }
-                };
-                member.watched.lock().await.clear();
-                let how = end.how().unwrap_or_else(|| "the session is over".into());
-                shared.tell(format!("{}: {how}; it is started again", member.name));
-            }
-            Err(error) => {
-                n_failures += 1;
-                if n_failures == 1 {
-                    shared.tell(format!("{}: {error}", member.name));
-                }
-                if !std::mem::replace(&mut is_settled, true) {
-                    shared.settle();
-                }
-                // What is not there will not be there in a moment.
-                if matches!(error, ConnectError::Spawn(_)) {
-                    return;
-                }
-                if ATTEMPTS <= n_failures {
-                    shared.tell(format!("{}: tried {n_failures} times, and left alone", member.name));
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Why a call of a server's has no result.
-enum Failed {
-    /// The server said an error.
-    Server(ErrorReply),
-    Call(CallError),
-    /// It cannot be connected to.
-    NotThere(String),
-    /// Others are called, and were for too long.
-    Busy(Duration),
-}
-
-impl Failed {
-    fn of(error: CallError) -> Self {
-        let CallError::Server(error) = error else {
-            return Self::Call(error);
-        };
-        let [code, message, data] = error.node().pick(["code", "message", "data"]);
-        Self::Server(ErrorReply {
-            code: code.and_then(Node::as_i64).unwrap_or(INTERNAL_ERROR),
-            message: message.and_then(Node::text).unwrap_or_default().into_owned(),
-            data: data.map(|data| String::from_utf8_lossy(data.bytes()).into_owned()),
-        })
-    }
-
-    fn says(&self, server: &str) -> String {
-        match self {
-            Self::Server(reply) => format!("{server}: {}", reply.message),
-            Self::Call(CallError::TimedOut(limit)) => {
-                format!("{server} did not answer within {} s; the call was cancelled", limit.as_secs_f64())
-            }
-            Self::Call(error) => format!("{server}: {error}"),
-            Self::NotThere(why) => format!("the server {server} cannot be reached: {why}"),
-            Self::Busy(limit) => {
-                format!(
-                    "{server} is busy with other calls, for more than {} s; nothing was called",
-                    limit.as_secs_f64()
-                )
-            }
-        }
-    }
-
-    fn reply(self, server: &str) -> ErrorReply {
-        match self {
-            Self::Server(reply) => reply,
-            failed => ErrorReply::new(INTERNAL_ERROR, failed.says(server)),
-        }
-    }
-}
-
-impl Member {
-    async fn request(&self, method: &str, params: String, call: HostCall) -> Result<Kept, Failed> {
-        let limit = self.rules.limit;
-        let Ok(permit) = tokio::time::timeout(limit, self.permits.acquire()).await else {
-            return Err(Failed::Busy(limit));
-        };
-        let connected = tokio::time::timeout(limit, self.standing.client()).await;
-        let (client, _) = connected
-            .map_err(|_| Failed::NotThere("it is not there in time".into()))?
-            .map_err(|error| Failed::NotThere(error.to_string()))?;
-        let options = CallOptions {
-            limit: Some(limit),
-            extend_until: call.on_progress.is_some().then(|| limit.saturating_mul(WITH_PROGRESS)),
-            on_progress: call.on_progress,
-            tag: Some(call.tag),
-        };
-        let answered = client.request(method, Some(params), options).await;
-        drop(permit);
-        answered.map_err(Failed::of)
-    }
-
-    /// Wants to hear of other lists.
-    async fn watch_lists(&self, client: &Client) {
-        let watched = Watched { tools: true, prompts: true, resources: true, uris: Vec::new() };
-        if let Ok(subscription) = client.watch(watched).await {
-            self.watched.lock().await.insert(String::new(), subscription);
-        }
-    }
-
-    /// Wants to hear of a resource. Tells whether the server will say.
-    async fn watch(&self, uri: &str) -> Result<bool, CallError> {
-        let Some(client) = self.standing.now().filter(|client| client.opened().offers(&["resources", "subscribe"]))
-        else {
-            return Ok(false);
-        };
-        let mut watched = self.watched.lock().await;
-        if !watched.contains_key(uri) {
-            let subscription = client.watch(Watched { uris: vec![uri.to_owned()], ..Watched::default() }).await?;
-            watched.insert(uri.to_owned(), subscription);
-        }
-        Ok(true)
     }
 }

@@ -3,6 +3,11 @@
 //! Servers are started when the host has said what it can be asked, since each of them is told that in turn. What a server
 //! asks goes to the host: as a request in the legacy era, as a result that requires input in the modern one, where the call
 //! goes on when the host asks again.
+//!
+//! `serve/answer.rs` answers requests of the host's, `serve/ask.rs` asks it what servers ask.
+
+mod answer;
+mod ask;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +16,10 @@ use std::time::{Duration, Instant};
 use bytes::{BufMut, Bytes, BytesMut};
 use tap_jsonrpc::Node;
 use tap_peer::{Asked, Cannot, ListKind, Notified, OnProgress, Progress, Recorder, Target};
-use tap_protocol::{Era, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Revision, Side};
+use tap_protocol::{Era, INTERNAL_ERROR, Revision, Side};
 use tap_session::{
-    At, CallId, Change, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, RequestOptions,
-    Server as Chair, ServerOptions,
+    At, CallId, Change, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, Server as Chair,
+    ServerOptions,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -22,21 +27,13 @@ use tokio::task::AbortHandle;
 use crate::forward::Forward;
 use crate::host::{Hear, HostCall, News, Router, RouterOptions, ServerPlan};
 use crate::rules::ServerRules;
-
-/// The levels of log messages.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+use answer::answer;
 
 /// What a router can do for a host.
 const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}"#;
 
-/// How long a call that wants to be asked again is kept for a host that does not.
-const PARKED_LIMIT: Duration = Duration::from_secs(600);
-
 /// Resources of which changes are kept until the host can be told.
 const HELD: usize = 1_000;
-
-/// Calls that are kept so at a time. The oldest is given up for another.
-const PARKED: usize = 1_000;
 
 /// A server that a router offers the tools of.
 pub struct Server {
@@ -316,32 +313,6 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         self.requests.insert(tag, request);
     }
 
-    /// The host goes on with a call of which it was asked something.
-    fn asked_again(&mut self, request: &Request, state: &str) {
-        let tag = state.strip_prefix(&self.nonce).and_then(|tag| tag.strip_prefix('.')?.parse::<u64>().ok());
-        let parked = tag.and_then(|tag| Some((tag, self.requests.get_mut(&tag)?)));
-        let Some((tag, parked)) = parked.filter(|(_, parked)| parked.at.is_none() && parked.method == request.method)
-        else {
-            let reply = ErrorReply::new(INVALID_PARAMS, "nobody waits for this `requestState` any more; begin anew");
-            let _ = self.chair.fail(request.request, &reply, self.now_ns());
-            return;
-        };
-        let responses = request.params.as_ref().and_then(|params| params.node().get("inputResponses"));
-        for (key, reply) in parked.asked.drain() {
-            let answer = responses.and_then(|responses| responses.get(&key)).map(node_text);
-            let _ = reply.send(answer.ok_or_else(Cannot::declined));
-        }
-        parked.at = Some(request.request);
-        parked.parked = None;
-        self.tags.insert(request.request, tag);
-        let (answer, waiting) = (parked.answer.take(), std::mem::take(&mut parked.waiting));
-        if let Some(answer) = answer {
-            self.answered(tag, answer);
-        } else if !waiting.is_empty() {
-            self.ask_by_result(tag, waiting);
-        }
-    }
-
     fn event(&mut self, event: Event) {
         match event {
             Event::Answered { tag, answer } => self.answered(tag, answer),
@@ -398,88 +369,6 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         }
     }
 
-    /// A server asks: the host is asked in its place.
-    fn asked(&mut self, server: &str, asked: Asked, reply: oneshot::Sender<Result<String, Cannot>>) {
-        let is_legacy = self.chair.revision().is_none_or(|revision| revision.era() == Era::Legacy);
-        if is_legacy {
-            let params = asked.params.as_ref().map(text);
-            let options = RequestOptions { limit_ns: Some(u64::MAX), ..RequestOptions::default() };
-            match self.chair.ask(&asked.method, params.as_deref(), options, self.now_ns()) {
-                Ok(call) => drop(self.questions.insert(call, reply)),
-                Err(misuse) => {
-                    let what = format!("{server} asks for `{}`, and the host cannot be asked: {misuse}", asked.method);
-                    let _ = reply.send(Err(Cannot(ErrorReply::new(METHOD_NOT_FOUND, what))));
-                }
-            }
-            return;
-        }
-        // In the legacy era a server does not say which call it asks because of: the newest that waits is the best guess.
-        let newest = || {
-            let waiting = self.requests.iter().filter(|(_, request)| can_require_input(&request.method));
-            waiting.map(|(tag, _)| *tag).max()
-        };
-        match asked.tag.or_else(newest) {
-            Some(tag) => self.ask_by_result(tag, vec![(asked, reply)]),
-            None => drop(reply.send(Err(Cannot::declined()))),
-        }
-    }
-
-    /// Asks a host of the modern era: with a result of the call that is the reason for it.
-    fn ask_by_result(&mut self, tag: u64, questions: Vec<(Asked, oneshot::Sender<Result<String, Cannot>>)>) {
-        let now_ns = self.now_ns();
-        let state = format!("{}.{tag}", self.nonce);
-        let Some(request) = self.requests.get_mut(&tag) else {
-            for (_, reply) in questions {
-                let _ = reply.send(Err(Cannot::declined()));
-            }
-            return;
-        };
-        let Some(at) = request.at else {
-            request.waiting.extend(questions);
-            return;
-        };
-        let texts: Vec<(String, String, Option<String>)> = questions
-            .iter()
-            .enumerate()
-            .map(|(index, (asked, _))| {
-                (format!("q{}", index + 1), asked.method.clone(), asked.params.as_ref().map(text))
-            })
-            .collect();
-        let required: Vec<(&str, &str, Option<&str>)> =
-            texts.iter().map(|(key, method, params)| (key.as_str(), method.as_str(), params.as_deref())).collect();
-        match self.chair.require_input(at, &required, Some(&state), now_ns) {
-            Ok(()) => {
-                request.at = None;
-                request.parked = Some(Instant::now());
-                request.asked =
-                    texts.into_iter().map(|(key, ..)| key).zip(questions.into_iter().map(|(_, reply)| reply)).collect();
-                self.tags.remove(&at);
-                self.give_up_parked();
-            }
-            Err(misuse) => {
-                for (_, reply) in questions {
-                    let what = format!("the host cannot be asked: {misuse}");
-                    let _ = reply.send(Err(Cannot(ErrorReply::new(METHOD_NOT_FOUND, what))));
-                }
-            }
-        }
-    }
-
-    /// Calls with which the host does not go on are given up.
-    fn give_up_parked(&mut self) {
-        let mut parked: Vec<(Instant, u64)> =
-            self.requests.iter().filter_map(|(tag, request)| Some((request.parked?, *tag))).collect();
-        parked.sort_unstable();
-        let n_too_many = parked.len().saturating_sub(PARKED);
-        for (index, (since, tag)) in parked.into_iter().enumerate() {
-            if (index < n_too_many || PARKED_LIMIT <= since.elapsed())
-                && let Some(request) = self.requests.remove(&tag)
-            {
-                request.task.abort();
-            }
-        }
-    }
-
     /// A host of the modern era wants to hear of resources.
     fn subscribed(&mut self, honoured: &Kept) {
         let capabilities = self.chair.state().client.capabilities.clone();
@@ -519,69 +408,6 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             _ => {}
         }
     }
-}
-
-/// Answers a request of the host's.
-async fn answer(
-    router: &Router,
-    method: &str,
-    params: Option<&Kept>,
-    call: HostCall,
-    startup_limit: Duration,
-) -> Result<String, ErrorReply> {
-    let empty = Kept(Bytes::from_static(b"{}"));
-    let params = params.unwrap_or(&empty).node();
-    // What servers offer that are slow to start is known to nobody yet. What is known need not wait for them.
-    if !is_known(router, method, params) {
-        router.settled(startup_limit).await;
-    }
-    let revision = call.revision;
-    if let Some(kind) = ListKind::ALL.into_iter().find(|kind| kind.method() == method) {
-        if params.get("cursor").is_some() {
-            return Err(ErrorReply::new(INVALID_PARAMS, "there is one page alone, and no cursor was given out"));
-        }
-        return Ok(router.list(kind, revision));
-    }
-    let uri = || params.get("uri").and_then(Node::text).unwrap_or_default().into_owned();
-    let done = |()| "{}".to_owned();
-    match method {
-        "tools/call" => router.call_tool(params, call).await,
-        "prompts/get" => router.get_prompt(params, call).await,
-        "resources/read" => router.read_resource(params, call).await,
-        "completion/complete" => router.complete(params, call).await,
-        "resources/subscribe" => router.subscribe(&uri()).await.map(done),
-        "resources/unsubscribe" => {
-            router.unsubscribe(&uri()).await;
-            Ok("{}".into())
-        }
-        "logging/setLevel" => {
-            let level = params.get("level").and_then(Node::text).unwrap_or_default();
-            let Some(level) = LEVELS.into_iter().find(|known| *known == level) else {
-                return Err(ErrorReply::new(INVALID_PARAMS, format!("there is no level `{level}`")));
-            };
-            router.set_log_level(level).await;
-            Ok("{}".into())
-        }
-        _ => Err(ErrorReply::new(METHOD_NOT_FOUND, format!("there is no `{method}`"))),
-    }
-}
-
-/// Whether it is known already which server a request is for.
-fn is_known(router: &Router, method: &str, params: Node<'_>) -> bool {
-    let text = |member: &str| params.get(member).and_then(Node::text).unwrap_or_default();
-    let catalog = router.catalog();
-    match method {
-        "tools/call" => catalog.find(ListKind::Tools, &text("name")).is_some(),
-        "prompts/get" => catalog.find(ListKind::Prompts, &text("name")).is_some(),
-        "resources/read" => catalog.server_of_resource(&text("uri")).is_some(),
-        "logging/setLevel" => true,
-        _ => false,
-    }
-}
-
-/// Whether a result of this method can require input (2026-07-28, basic/patterns/mrtr).
-fn can_require_input(method: &str) -> bool {
-    tap_protocol::method(method).is_some_and(|method| method.rounds)
 }
 
 /// What of a host's capabilities its servers are told: what can be handed on to it.

@@ -67,10 +67,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
         ]),
     ),
     ("tap-models", MayKnow::Only(&["tap-jsonrpc"])),
-    (
-        "tap-router",
-        MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-relay", "tap-schema", "tap-session"]),
-    ),
+    ("tap-router", MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-schema", "tap-session"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
