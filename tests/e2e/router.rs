@@ -102,7 +102,7 @@ fn all_features_pass_in_either_era_on_either_side() {
         ] {
             let mut all = vec!["call", "-q"];
             all.extend(words);
-            all.extend(["--revision", revision, "--", TAP, "route", "--config", &file]);
+            all.extend(["--revision", revision, "--", TAP, "route", "--config", &file, "--startup", "60s"]);
             let output = talk(scratch.tap(all), b"");
             let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             assert_eq!(output.status.code(), Some(code), "{revision} {words:?}: {out}{err}");
@@ -116,7 +116,8 @@ fn all_features_pass_in_either_era_on_either_side() {
     run(async {
         for revisions in [Revisions::MODERN, Revisions::LEGACY] {
             let handler = Arc::new(Answers::default());
-            let client = host(&scratch, &["route", "--config", &file], revisions, handler).await;
+            let words = ["route", "--config", &file, "--startup", "60s"];
+            let client = host(&scratch, &words, revisions, handler).await;
             let prompts = names(&client, ListKind::Prompts).await;
             assert!(["py__greet", "ev__simple-prompt"].iter().all(|name| prompts.iter().any(|known| known == name)));
             let greeting = client.get_prompt("py__greet", Some(r#"{"name":"Ada"}"#), CallOptions::default()).await;
@@ -374,7 +375,8 @@ fn servers_over_http_are_routed_too_and_found_again_when_they_forgot_the_session
     let url = format!("http://{}/mcp", server.address);
     let file = configured(&scratch, &json!({"ev": {"url": url}, "echo": {"command": echo_server()}}));
     run(async {
-        let client = host(&scratch, &["route", "--config", &file], Revisions::MODERN, Arc::new(())).await;
+        let words = ["route", "--config", &file, "--startup", "60s"];
+        let client = host(&scratch, &words, Revisions::MODERN, Arc::new(())).await;
         assert_eq!(names(&client, ListKind::Tools).await.len(), 13 + 7);
         let sum = call(&client, "ev__get-sum", &json!({"a": 2, "b": 3})).await;
         assert_eq!(sum, ("The sum of 2 and 3 is 5.".into(), false));
@@ -410,7 +412,7 @@ fn the_python_sdk_s_client_talks_to_the_router_as_to_any_server() {
         std::fs::write(&path, script.to_string()).unwrap();
         let client = python.client();
         let mut command = std::process::Command::new(&client[0]);
-        command.args(&client[1..]).arg(&path).args([TAP, "route", "--config", &file]);
+        command.args(&client[1..]).arg(&path).args([TAP, "route", "--config", &file, "--startup", "60s"]);
         let output = talk(command, b"");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{mode}: {said} {}", String::from_utf8_lossy(&output.stderr));
@@ -436,7 +438,7 @@ fn tools_are_written_in_each_model_s_format() {
         ("anthropic", "/0/input_schema"),
         ("gemini", "/0/functionDeclarations/0/parameters"),
     ] {
-        let output = talk(scratch.tap(["bridge", "--config", &file, "--to", format, "--no-record"]), b"");
+        let output = talk(scratch.tap(["bridge", "--config", &file, "--to", format, "--no-record", "--startup", "60s"]), b"");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{format}: {told}");
         let written: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{format}: {error}"));
