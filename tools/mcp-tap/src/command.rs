@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod bridge;
+pub(crate) mod breakpoints;
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod call;
@@ -13,10 +14,13 @@ pub(crate) mod demo_server;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod forward;
+pub(crate) mod held;
+pub(crate) mod inject;
 pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
+pub(crate) mod release;
 pub(crate) mod replay;
 pub(crate) mod review;
 pub(crate) mod route;
@@ -25,6 +29,7 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
 mod stop;
+pub(crate) mod taps;
 pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;
