@@ -9,6 +9,7 @@ use tap_jsonrpc::{Content, Node, scan, splice};
 use tap_peer::{Item, ListKind, quoted, with_member};
 use tap_schema::{Checked, Schema};
 
+use crate::canonical::canonical;
 use crate::naming::{Naming, is_valid};
 use crate::rules::ServerRules;
 
@@ -265,6 +266,15 @@ impl Catalog {
 
 /// A tool as it is shown.
 fn tool(server: usize, offer: &Offer, original: &str, item: &Item, naming: Naming) -> Result<Entry, String> {
+    if let Some(pinned) = &offer.rules.pinned {
+        match pinned.get(original) {
+            None => return Err(format!("{}: `{original}` is not among the tools that are held fast", offer.server)),
+            Some(pinned) if *pinned != canonical(item.node()) => {
+                return Err(format!("{}: `{original}` is not what it was when it was held fast", offer.server));
+            }
+            Some(_) => {}
+        }
+    }
     let rules = offer.rules.tools.get(original);
     let renamed = rules.and_then(|rules| rules.rename.clone());
     if let Some(name) = renamed.as_ref().filter(|name| !is_valid(name)) {
@@ -384,6 +394,21 @@ mod tests {
                 "a: `x` cannot be called `not a name`, which models do not take",
                 "a: the schema that is given for `y` is no JSON object",
             ]
+        );
+    }
+
+    #[test]
+    fn tools_that_are_held_fast_are_used_as_they_were_alone() {
+        let mut one = offer("a", ListKind::Tools, &[r#"{"name":"x","description":"Reads."}"#, r#"{"name":"y"}"#, ADD]);
+        let pinned =
+            [("x", r#"{ "description" : "Reads.", "name":"x" }"#), ("y", r#"{"name":"y","description":"Old."}"#)];
+        let pinned = pinned.iter().map(|(name, item)| ((*name).to_owned(), canonical(Node::new(item.as_bytes()))));
+        one.rules.pinned = Some(pinned.collect());
+        let catalog = Catalog::new(&[one], Naming::Prefixed);
+        assert_eq!(names(&catalog, ListKind::Tools), ["a__x"]);
+        assert_eq!(
+            catalog.problems,
+            ["a: `y` is not what it was when it was held fast", "a: `add` is not among the tools that are held fast",]
         );
     }
 

@@ -10,6 +10,7 @@
 //! Start reading at [`Router::start`], then [`Catalog`]; [`serve`] for the server in front.
 
 mod adapt;
+mod canonical;
 mod catalog;
 mod forward;
 mod host;
@@ -17,6 +18,7 @@ mod naming;
 mod rules;
 mod serve;
 
+pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, Entry, ListKindKey, Offer};
 pub use self::host::{Hear, HostCall, News, Router, RouterOptions, ServerPlan};
 pub use self::naming::{NAME_LIMIT, Naming, is_valid};

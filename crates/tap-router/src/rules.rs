@@ -69,6 +69,9 @@ pub struct ServerRules {
     pub roles: BTreeSet<String>,
     /// Its tools, by the names that it has for them.
     pub tools: BTreeMap<String, ToolRules>,
+    /// The tools that somebody has looked at, by the names that the server has for them, each in its
+    /// [canonical](crate::canonical()) form. Where there are such, others and changed ones are not used.
+    pub pinned: Option<BTreeMap<String, String>>,
     /// How long a call may take.
     pub limit: Duration,
     /// How many calls are made at a time; others wait.
@@ -82,6 +85,7 @@ impl Default for ServerRules {
             deny: Vec::new(),
             roles: BTreeSet::new(),
             tools: BTreeMap::new(),
+            pinned: None,
             limit: Duration::from_secs(60),
             parallel: PARALLEL,
         }

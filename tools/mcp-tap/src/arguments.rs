@@ -19,7 +19,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Bridge, Call, Route, Server, Servers, Tools};
+pub(crate) use self::client::{Bridge, Call, Lock, Route, Server, Servers, Tools};
 pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
 pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
@@ -150,6 +150,12 @@ pub(crate) enum Command {
     /// another way that accepts the same, or left out, which is told on stderr. Exit code 2: a server could not be asked, or a
     /// tool had to be left out.
     Bridge(Bridge),
+    /// Hold fast in a file what servers offer, or check that they still offer that
+    ///
+    /// The file has the tools, prompts, resources and templates as the servers wrote them, to be looked through and kept with
+    /// the code. `route --lock FILE` then offers those tools alone, and none that was changed. Exit code 1 with --check:
+    /// something is not as it was.
+    Lock(Box<Lock>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.

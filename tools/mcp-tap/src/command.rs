@@ -1,7 +1,7 @@
 //! The commands, one file each.
 
-pub(crate) mod bridge;
 pub(crate) mod breakpoints;
+pub(crate) mod bridge;
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod call;
@@ -17,6 +17,7 @@ pub(crate) mod forward;
 pub(crate) mod held;
 pub(crate) mod inject;
 pub(crate) mod inspect;
+pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;

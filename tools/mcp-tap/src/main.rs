@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Review(review) => command::review::review(&global, &review),
         Command::Tools(tools) => command::tools::tools(&global, &tools),
         Command::Call(call) => command::call::call(&global, *call),
+        Command::Lock(lock) => command::lock::lock(&global, &lock),
         Command::Bridge(bridge) => command::bridge::bridge(&global, &bridge),
         Command::Route(route) => command::route::route(&global, &route),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),

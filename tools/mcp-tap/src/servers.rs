@@ -324,9 +324,9 @@ mod tests {
         let told = read.problems.join("\n");
         assert!(told.contains("line 2: mcpServers.unset: the environment has no `NO`, which it uses"), "{told}");
         assert!(told.contains("line 3: mcpServers.none"), "{told}");
-        assert!(super::Configuration::of_host("{", Format::Json, &Known).is_err());
+        assert!(Configuration::of_host("{", Format::Json, &Known).is_err());
         assert_eq!(
-            super::Configuration::of_host("{\"theme\":\"plain\"}", Format::Json, &Known).unwrap_err(),
+            Configuration::of_host("{\"theme\":\"plain\"}", Format::Json, &Known).unwrap_err(),
             "it has no servers where a host would have them"
         );
     }

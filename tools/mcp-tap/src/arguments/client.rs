@@ -164,6 +164,9 @@ pub(crate) struct Servers {
     /// Use servers of this role, and those without any; may be given several times
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Vec<String>,
+    /// Offer the tools in this file of `mcp-tap lock` alone, and none that was changed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) lock: Option<PathBuf>,
     /// Call tools and prompts as their servers do; of two with the same name the second is left out
     #[arg(long)]
     pub(crate) plain_names: bool,
@@ -189,6 +192,29 @@ pub(crate) struct Bridge {
     pub(crate) to: ModelFormat,
     #[command(flatten)]
     pub(crate) servers: Servers,
+}
+
+/// Options of `lock`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  \
+        mcp-tap lock --config mcp.json\n  \
+        mcp-tap lock --config mcp.json --check      in CI\n  \
+        mcp-tap lock -f server.lock -- python server.py",
+    override_usage = "mcp-tap lock [OPTIONS] --config FILE\n       mcp-tap lock [OPTIONS] -- COMMAND...\n       mcp-tap lock [OPTIONS] --url URL"
+)]
+pub(crate) struct Lock {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The file; servers in it that are not asked stay as they are
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "mcp-tap.lock")]
+    pub(crate) file: PathBuf,
+    /// Write nothing; say what is not as it is in the file. Exit code 1 if anything is
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// With --check: at most so many changes a tool
+    #[arg(short = 'n', long, value_name = "N", default_value = "5")]
+    pub(crate) limit: usize,
 }
 
 /// The format of a model's interface.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tap_frame::Stream;
+use tap_jsonrpc::Node;
 use tap_peer::{LinkEnd, Outlet, Recorder};
 use tap_relay::{Clock, Copies};
 use tap_router::{Front, FrontOptions, Naming, RouterOptions, Server, serve};
@@ -63,11 +64,20 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
     };
     let naming = if wanted.plain_names { Naming::Plain } else { Naming::Prefixed };
     let options = RouterOptions { naming, roles: wanted.role.iter().cloned().collect() };
+    let locked = wanted.lock.as_deref().map(super::lock::read).transpose()?;
     let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options };
     for configured in configured {
         let mut rules = configured.rules.rules.clone();
         if !configured.rules.has_limit {
             rules.limit = wanted.timeout;
+        }
+        if let Some(locked) = &locked {
+            let tools = locked.get(&configured.name).and_then(|lists| lists.get("tools"));
+            let pinned = tools
+                .into_iter()
+                .flatten()
+                .map(|(name, item)| (name.clone(), tap_router::canonical(Node::new(item.as_bytes()))));
+            rules.pinned = Some(pinned.collect());
         }
         match Meant::configured(configured) {
             Ok(meant) => {
@@ -197,6 +207,7 @@ fn over_http(
     add("--startup", &seconds(servers.startup));
     servers.server.iter().for_each(|name| add("--server", name.as_ref()));
     servers.role.iter().for_each(|role| add("--role", role.as_ref()));
+    servers.lock.iter().for_each(|file| add("--lock", file.as_os_str()));
     if servers.plain_names {
         arguments.push("--plain-names".into());
     }
