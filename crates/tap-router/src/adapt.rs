@@ -69,6 +69,16 @@ pub(crate) fn params(params: Option<Node<'_>>, replaced: &[(&str, String)]) -> S
     object(&members)
 }
 
+/// The same params with what the host can be asked because of this one request, for a server of the modern era.
+pub(crate) fn with_capabilities(params: &str, capabilities: &str) -> String {
+    let node = Node::new(params.as_bytes());
+    let mut all = node.get("_meta").map(|there| without(there, &[meta::CLIENT_CAPABILITIES], &[])).unwrap_or_default();
+    all.push(format!("{}:{capabilities}", quoted(meta::CLIENT_CAPABILITIES)));
+    let mut members = without(node, &["_meta"], &[]);
+    members.push(format!("\"_meta\":{}", object(&all)));
+    object(&members)
+}
+
 /// The result of a call, for a host that speaks this revision.
 #[must_use]
 pub(crate) fn result(result: Node<'_>, host: Revision) -> String {
@@ -131,6 +141,10 @@ mod tests {
             r#"{"name":"b","arguments":{"x":1e400},"_meta":{"traceparent":"00-a"}}"#
         );
         assert_eq!(params(None, &[]), "{}");
+        assert_eq!(
+            with_capabilities(r#"{"name":"b","_meta":{"traceparent":"00-a"}}"#, r#"{"roots":{}}"#),
+            r#"{"name":"b","_meta":{"traceparent":"00-a","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}"#
+        );
         assert_eq!(params(Some(Node::new(b"{\"_meta\":{\"progressToken\":1}}")), &[]), "{}");
     }
 

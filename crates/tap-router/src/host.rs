@@ -73,6 +73,8 @@ pub struct HostCall {
     pub on_progress: Option<OnProgress>,
     /// Comes back with what the server asks because of the call.
     pub tag: u64,
+    /// What the host can be asked because of this one call, the text of a JSON object. Said in the modern era alone.
+    pub capabilities: Option<String>,
 }
 
 impl Router {

@@ -35,6 +35,10 @@ const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChan
 /// Resources of which changes are kept until the host can be told.
 const HELD: usize = 1_000;
 
+/// What a host of the modern era can be asked at most.
+const ALL_CAPABILITIES: &str =
+    r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
+
 /// A server that a router offers the tools of.
 pub struct Server {
     /// What the host calls it.
@@ -254,7 +258,12 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         if let Some(router) = &self.router {
             return router.clone();
         }
-        let capabilities = passed_capabilities(capabilities, host);
+        // In the modern era each request says what it can be asked: servers are told all that can be handed on, and with each
+        // call what holds for that.
+        let capabilities = match host.era() {
+            Era::Legacy => passed_capabilities(capabilities, host),
+            Era::Modern => ALL_CAPABILITIES.into(),
+        };
         let plans = std::mem::take(&mut self.servers).into_iter().map(|server| ServerPlan {
             handler: Arc::new(Forward {
                 server: server.name.clone(),
@@ -294,7 +303,9 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             let uri = node.and_then(|params| Some(params.get("uri")?.text()?.into_owned()));
             self.subscribing.extend(uri.map(|uri| (tag, uri)));
         }
-        let call = HostCall { revision: request.revision, on_progress, tag };
+        let is_modern = request.revision.era() == Era::Modern;
+        let capabilities = is_modern.then(|| passed_capabilities(request.capabilities.as_ref(), request.revision));
+        let call = HostCall { revision: request.revision, on_progress, tag, capabilities };
         let (method, startup_limit) = (request.method.clone(), self.options.startup_limit);
         let task = tokio::spawn(async move {
             let answer = answer(&router, &method, params.as_ref(), call, startup_limit).await;

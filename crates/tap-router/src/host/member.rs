@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tap_jsonrpc::Node;
 use tap_peer::{CallError, CallOptions, Client, Standing, Subscription, Watched};
-use tap_protocol::INTERNAL_ERROR;
+use tap_protocol::{Era, INTERNAL_ERROR};
 use tap_session::{ErrorReply, Kept};
 use tokio::sync::Semaphore;
 
 use super::HostCall;
+use crate::adapt;
 use crate::catalog::Offer;
 use crate::rules::ServerRules;
 
@@ -88,6 +89,10 @@ impl Member {
         let (client, _) = connected
             .map_err(|_| Failed::NotThere("it is not there in time".into()))?
             .map_err(|error| Failed::NotThere(error.to_string()))?;
+        let params = match &call.capabilities {
+            Some(capabilities) if client.era() == Era::Modern => adapt::with_capabilities(&params, capabilities),
+            _ => params,
+        };
         let options = CallOptions {
             limit: Some(limit),
             extend_until: call.on_progress.is_some().then(|| limit.saturating_mul(WITH_PROGRESS)),

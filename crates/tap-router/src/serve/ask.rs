@@ -35,11 +35,9 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         parked.at = Some(request.request);
         parked.parked = None;
         self.tags.insert(request.request, tag);
-        let (answer, waiting) = (parked.answer.take(), std::mem::take(&mut parked.waiting));
-        if let Some(answer) = answer {
-            self.answered(tag, answer);
-        } else if !waiting.is_empty() {
-            self.ask_by_result(tag, waiting);
+        match parked.answer.take() {
+            Some(answer) => self.answered(tag, answer),
+            None => self.ask_what_waits(tag),
         }
     }
 
@@ -64,8 +62,25 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             waiting.map(|(tag, _)| *tag).max()
         };
         match asked.tag.or_else(newest) {
-            Some(tag) => self.ask_by_result(tag, vec![(asked, reply)]),
-            None => drop(reply.send(Err(Cannot::declined()))),
+            Some(tag) if self.requests.contains_key(&tag) => {
+                if let Some(request) = self.requests.get_mut(&tag) {
+                    request.waiting.push((asked, reply));
+                }
+                self.ask_what_waits(tag);
+            }
+            _ => drop(reply.send(Err(Cannot::declined()))),
+        }
+    }
+
+    /// Asks what waits to be asked because of a call, once all of it is there that a server asked together.
+    fn ask_what_waits(&mut self, tag: u64) {
+        let Some(request) = self.requests.get_mut(&tag).filter(|request| request.at.is_some()) else {
+            return;
+        };
+        let n_wanted = request.waiting.iter().map(|(asked, _)| asked.together).max().unwrap_or_default();
+        if n_wanted > 0 && n_wanted <= request.waiting.len() {
+            let waiting = std::mem::take(&mut request.waiting);
+            self.ask_by_result(tag, waiting);
         }
     }
 
