@@ -311,6 +311,7 @@ impl Driver {
                         params: request.params,
                         revision: request.revision,
                         tag: None,
+                        key: None,
                         together: 1,
                     };
                     self.answer_request(request.request, asked);
@@ -404,7 +405,14 @@ impl Driver {
         let replies: Vec<_> = requests
             .into_iter()
             .map(|request| {
-                let asked = Asked { method: request.method.clone(), params: request.params, revision, tag, together };
+                let asked = Asked {
+                    method: request.method.clone(),
+                    params: request.params,
+                    revision,
+                    tag,
+                    key: Some(request.key.clone()),
+                    together,
+                };
                 (request.key, request.method, tokio::spawn(self.options.handler.answer(asked)))
             })
             .collect();

@@ -96,6 +96,8 @@ struct HostRequest {
     at: Option<At>,
     method: String,
     task: AbortHandle,
+    /// How often the host was asked something.
+    n_rounds: u64,
     /// What the host is asked in this round, by key.
     asked: HashMap<String, oneshot::Sender<Result<String, Cannot>>>,
     /// What could not be asked yet, because the host has not asked again.
@@ -316,6 +318,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             at: Some(request.request),
             method: request.method,
             task: task.abort_handle(),
+            n_rounds: 0,
             asked: HashMap::new(),
             waiting: Vec::new(),
             answer: None,

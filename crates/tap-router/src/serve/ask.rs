@@ -1,5 +1,6 @@
 //! What servers ask, asked of the host in the way that its era has.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -19,8 +20,12 @@ const PARKED: usize = 1_000;
 impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     /// The host goes on with a call of which it was asked something.
     pub(super) fn asked_again(&mut self, request: &Request, state: &str) {
-        let tag = state.strip_prefix(&self.nonce).and_then(|tag| tag.strip_prefix('.')?.parse::<u64>().ok());
-        let parked = tag.and_then(|tag| Some((tag, self.requests.get_mut(&tag)?)));
+        let numbers = state.strip_prefix(&self.nonce).and_then(|numbers| numbers.strip_prefix('.')?.split_once('.'));
+        let read = |(tag, round): (&str, &str)| Some((tag.parse::<u64>().ok()?, round.parse::<u64>().ok()?));
+        let parked = numbers.and_then(read).and_then(|(tag, round)| {
+            // The state of a round before the last one is over.
+            Some((tag, self.requests.get_mut(&tag).filter(|parked| parked.n_rounds == round)?))
+        });
         let Some((tag, parked)) = parked.filter(|(_, parked)| parked.at.is_none() && parked.method == request.method)
         else {
             let reply = ErrorReply::new(INVALID_PARAMS, "nobody waits for this `requestState` any more; begin anew");
@@ -87,7 +92,6 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     /// Asks a host of the modern era: with a result of the call that is the reason for it.
     pub(super) fn ask_by_result(&mut self, tag: u64, questions: Vec<(Asked, oneshot::Sender<Result<String, Cannot>>)>) {
         let now_ns = self.now_ns();
-        let state = format!("{}.{tag}", self.nonce);
         let Some(request) = self.requests.get_mut(&tag) else {
             for (_, reply) in questions {
                 let _ = reply.send(Err(Cannot::declined()));
@@ -98,12 +102,19 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             request.waiting.extend(questions);
             return;
         };
+        request.n_rounds += 1;
+        let state = format!("{}.{tag}.{}", self.nonce, request.n_rounds);
+        // As the server called them, where that tells them apart.
+        let keys: BTreeSet<&str> = questions.iter().filter_map(|(asked, _)| asked.key.as_deref()).collect();
+        let are_unique = keys.len() == questions.len();
+        let key = |index: usize, asked: &Asked| match &asked.key {
+            Some(key) if are_unique => key.clone(),
+            _ => format!("q{}", index + 1),
+        };
         let texts: Vec<(String, String, Option<String>)> = questions
             .iter()
             .enumerate()
-            .map(|(index, (asked, _))| {
-                (format!("q{}", index + 1), asked.method.clone(), asked.params.as_ref().map(text))
-            })
+            .map(|(index, (asked, _))| (key(index, asked), asked.method.clone(), asked.params.as_ref().map(text)))
             .collect();
         let required: Vec<(&str, &str, Option<&str>)> =
             texts.iter().map(|(key, method, params)| (key.as_str(), method.as_str(), params.as_deref())).collect();

@@ -213,6 +213,7 @@ mod tests {
             params: Some(Kept(params.into())),
             revision: Revision::LATEST,
             tag: None,
+            key: None,
             together: 1,
         };
         for (words, expected) in [
