@@ -147,6 +147,8 @@ pub struct WaitingRequest {
     pub target: Option<Arc<str>>,
     /// The request in whose place it went on.
     pub stands_for: Option<At>,
+    /// How long it was held before it went on, nanoseconds: the other side is timed from then.
+    pub held_ns: u64,
 }
 
 /// Follows one session.
@@ -263,7 +265,7 @@ impl Observer {
         if let Some(message) = &message {
             match act.deed.became() {
                 Became::Waiting => {}
-                Became::WentOn => self.went_on(message.seq, stamp.at_ns),
+                Became::WentOn => self.went_on(message.seq, act.held_ns),
                 // One that is answered in the other side's place waits for that.
                 Became::Stopped if act.deed == Deed::Answered => {}
                 Became::Replaced | Became::Stopped => stood = self.forget_frame(message.seq),
@@ -313,7 +315,7 @@ impl Observer {
             let Event::Row(row) = event else {
                 continue;
             };
-            row.done = Some(Box::new(Done { head_bytes, ..Done::of_act(act, original) }));
+            let mut done = Done { head_bytes, ..Done::of_act(act, original) };
             // Instead of an answer, or besides, another one went on: it answers the same request.
             if let (None, Some(answers)) = (row.pair, answers)
                 && row.status.is_some()
@@ -323,14 +325,17 @@ impl Observer {
                 (row.method, row.target) = (answers.method.clone(), answers.target.clone());
             }
             if let (RowKind::Request, Some(raw_id)) = (row.kind, &row.raw_id) {
-                let original = stood.iter().find(|request| request.raw_id == *raw_id).or(stood.first());
+                // Of a batch nobody knows which is which.
+                let original = stood.iter().find(|request| request.at.member == 0);
                 let key = (stamp.scope, row.stream.direction(), raw_id.clone());
                 if let (Some(original), Some(queue)) = (original, self.waiting.get_mut(&key))
                     && let Some(made) = queue.iter_mut().find(|request| request.at == row.at)
                 {
-                    made.stands_for = Some(original.stands_for.unwrap_or(original.at));
+                    made.stands_for = Some(original.at);
+                    done.waits = true;
                 }
             }
+            row.done = Some(Box::new(done));
         }
     }
 
@@ -386,6 +391,7 @@ impl Observer {
                         method: row.method.clone(),
                         target: row.target.clone(),
                         stands_for: None,
+                        held_ns: 0,
                     });
                 }
                 events.push(Event::Row(row));
@@ -429,7 +435,7 @@ impl Observer {
             events.push(Event::Row(row));
             return;
         };
-        let latency_ns = row.at_ns.saturating_sub(request.at_ns);
+        let latency_ns = row.at_ns.saturating_sub(request.at_ns).saturating_sub(request.held_ns);
         let (answer, error_code) = (row.at, row.error_code.clone());
         row.method = request.method;
         row.target = request.target;
@@ -444,11 +450,11 @@ impl Observer {
         events.push(Event::Answered { request, answer, latency_ns, status, error_code, stood_for: false });
     }
 
-    /// The requests of a frame went on now, and not when they came.
-    fn went_on(&mut self, seq: u64, at_ns: u64) {
+    /// The requests of a frame went on so long after they came.
+    fn went_on(&mut self, seq: u64, held_ns: u64) {
         for key in self.keys_of(seq) {
             for request in self.waiting.get_mut(&key).into_iter().flatten().filter(|request| request.at.seq == seq) {
-                request.at_ns = request.at_ns.max(at_ns);
+                request.held_ns = held_ns;
             }
         }
     }

@@ -157,6 +157,8 @@ pub struct Done {
     pub by: Arc<str>,
     /// Of an act: how many bytes of its text come before what was sent.
     pub head_bytes: u64,
+    /// Of a request that went on in place of another: that its answer is the answer of both.
+    pub waits: bool,
 }
 
 impl Done {
@@ -171,6 +173,7 @@ impl Done {
             other: message,
             by: Arc::from(&*act.by),
             head_bytes: 0,
+            waits: false,
         }
     }
 

@@ -481,7 +481,7 @@ impl Deriver {
 
 fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<WaitingRequest>> {
     let mut select = connection.prepare_cached(
-        "SELECT seq, member, at_ns, stream, raw_id, method, target, held_ns, made, deed, done_seq
+        "SELECT seq, member, at_ns, stream, raw_id, method, target, held_ns, made, deed, done_seq, waits
          FROM message INDEXED BY message_waiting
          WHERE session = ? AND kind = 1 AND pair_seq IS NULL AND gone IS NULL AND raw_id IS NOT NULL
          ORDER BY seq, member",
@@ -489,22 +489,21 @@ fn waiting(connection: &Connection, session: i64) -> rusqlite::Result<Vec<Waitin
     let found = select.query_map([session], |row| {
         let made = row.get::<_, Option<bool>>(8)?.unwrap_or(false);
         let deed = row.get::<_, Option<u8>>(9)?.and_then(Deed::from_code);
+        let went_on = !made && deed.is_some_and(|deed| deed.became() == Became::WentOn);
+        let waits = row.get::<_, Option<bool>>(11)?.unwrap_or(false);
         Ok(WaitingRequest {
             scope: 0,
             at: At { seq: unsigned(row.get(0)?), member: unsigned(row.get(1)?) },
-            // One that was held is timed from when it went on.
-            at_ns: match made {
-                true => unsigned(row.get(2)?),
-                false => unsigned(row.get(2)?).saturating_add(row.get::<_, Option<i64>>(7)?.map_or(0, unsigned)),
-            },
+            at_ns: unsigned(row.get(2)?),
             direction: Stream::from_code(row.get(3)?).map_or(Direction::ToServer, Stream::direction),
             raw_id: RawId::from_token(&row.get::<_, Vec<u8>>(4)?),
             method: row.get(5)?,
             target: row.get(6)?,
             stands_for: row
                 .get::<_, Option<i64>>(10)?
-                .filter(|_| made && deed.is_some_and(|deed| deed.became() == Became::Replaced))
+                .filter(|_| waits)
                 .map(|seq| At { seq: unsigned(seq), member: 0 }),
+            held_ns: row.get::<_, Option<i64>>(7)?.filter(|_| went_on).map_or(0, unsigned),
         })
     })?;
     found.collect()
@@ -534,7 +533,7 @@ fn passed(connection: &Connection, session: i64) -> rusqlite::Result<Vec<(Passed
         Ok((PassedMessage { stream, received: unsigned(row.get(2)?), seq, answers }, is_held))
     };
     let mut select = connection.prepare_cached(&format!(
-        "SELECT {columns} FROM message WHERE session = ? AND member = 0 AND received IS NOT NULL
+        "SELECT {columns} FROM message WHERE session = ? AND member = 0 AND received IS NOT NULL AND stream < 2 AND kind <> 10
          ORDER BY seq DESC, member DESC LIMIT ?"
     ))?;
     let newest = select.query_map(params![session, PASSED_LIMIT as i64], |row| read(row, false))?;

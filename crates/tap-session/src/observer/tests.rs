@@ -338,6 +338,7 @@ fn waiting_among(meant: &[(FrameHead, Vec<Event>)]) -> Vec<WaitingRequest> {
                         method: row.method.clone(),
                         target: row.target.clone(),
                         stands_for: None,
+                        held_ns: 0,
                     });
                 }
             }
