@@ -1,7 +1,7 @@
 //! Made-up sessions for this crate's tests.
 
-use proptest::prelude::*;
 use bytes::Bytes;
+use proptest::prelude::*;
 use tap_frame::{Act, Deed, Frame, Segment, Stream};
 use tap_session::{Recorded, RowKind};
 

@@ -32,11 +32,7 @@ pub(super) struct ActRecord {
 
 impl ActRecord {
     /// The act, without the bytes; `to` is where they went. `place` says where a message of the file is.
-    pub(super) fn act(
-        self,
-        to: Stream,
-        place: impl Fn(u64) -> Option<(Stream, u64)>,
-    ) -> Result<Act, String> {
+    pub(super) fn act(self, to: Stream, place: impl Fn(u64) -> Option<(Stream, u64)>) -> Result<Act, String> {
         let deed = Deed::from_name(&self.act).ok_or("`act` must be what was done: held, edited, dropped, …")?;
         // What was answered went the other way.
         let stream = Act::new(deed, to, "").sent_on();

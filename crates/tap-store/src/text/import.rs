@@ -13,11 +13,11 @@ use tap_exchange::HttpReading;
 use tap_frame::{Act, Frame, HttpEnd, HttpPart, Origin, Stream};
 use tap_session::{Recorded, segments_of};
 
+use super::acts::{ActRecord, Places, with_sent};
 use super::fold::{Style, unfold};
 use super::pack::{self, Item, Passed};
 use super::records::Records;
 use super::survey::Survey;
-use super::acts::{ActRecord, Places, with_sent};
 use super::{ACTS_FORMAT, FIXTURE, FORMAT, HTTP_FORMAT, Profile, side, words};
 use crate::error::StoreError;
 use crate::reader::{SessionId, Store};

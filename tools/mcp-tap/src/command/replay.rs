@@ -15,6 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tap_compare::{Rules, ToolRules};
+use tap_protocol::Side;
 use tap_replay::{Options, Output, Player};
 
 use self::told::Told;
@@ -54,7 +55,7 @@ pub(crate) fn replay(global: &Global, replay: Replay) -> Result<u8, Failure> {
 
 fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
     let dials = &replay.dials;
-    let sources = replay.recordings.iter().map(|reference| source::source(global, reference));
+    let sources = replay.recordings.iter().map(|reference| source::source(global, reference, Side::Client));
     let mut player = Player::new(sources.collect::<Result<_, _>>()?, options(dials));
     let needs_all = dials.strict || dials.report.is_some();
     let (said, lines) = sync_channel(WAITING_MESSAGES);
@@ -107,7 +108,7 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
     }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {
-        source::source(global, reference)?;
+        source::source(global, reference, Side::Client)?;
     }
     let program =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use tap_compare::{Rules, ToolRules};
 use tap_jsonrpc::Node;
+use tap_protocol::Side;
 use tap_replay::{Check, Client, ClientOptions, NoAnswer, NotSent, Outcome, Recording, Script, Verdict, read_scripts};
 
 use self::interrupt::Interrupt;
@@ -110,7 +111,8 @@ pub(crate) fn verify(global: &Global, verify: &Verify) -> Result<u8, Failure> {
 }
 
 fn read(global: &Global, reference: &Reference, of_command_line: &Rules) -> Result<Recorded, Failure> {
-    let source = source(global, reference)?;
+    // What the server was asked is what reached it.
+    let source = source(global, reference, Side::Server)?;
     let mut rules = source.rules.clone();
     rules.extend(of_command_line);
     let mut recording = source.recording;

@@ -117,11 +117,13 @@ fn acts_over_http_are_kept_with_their_exchange() {
         ..Act::new(deed, stream, "breakpoint 1")
     };
     let mut pieces = exchange(7, ("POST /mcp", json, request), (200, json, answer));
-    let body = pieces.iter().position(|piece| matches!(piece, What::Http(_, tap_frame::HttpPart::RequestEnd, _))).unwrap();
+    let body =
+        pieces.iter().position(|piece| matches!(piece, What::Http(_, tap_frame::HttpPart::RequestEnd, _))).unwrap();
     let changed = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
     pieces.insert(body + 1, What::Act(7, edited(Deed::Edited, Stream::ToServer, changed)));
     let last = pieces.len() - 1;
-    pieces.insert(last, What::Act(7, edited(Deed::Edited, Stream::ToClient, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#)));
+    pieces
+        .insert(last, What::Act(7, edited(Deed::Edited, Stream::ToClient, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#)));
     let (store, id) = http_stored(&pack(&pieces, &[]));
     let text = exported(&store, id);
     assert_eq!(text.lines().filter(|line| line.contains("\"act\":\"edited\"")).count(), 2, "{text}");
@@ -138,7 +140,8 @@ fn acts_over_http_are_kept_with_their_exchange() {
             format!("{} {} {} {} {other}", listed.row.at.seq, listed.row.kind.name(), done.deed.name(), done.made)
         })
         .collect();
-    let expected = ["1 request edited false 2", "2 request edited true 1", "3 result edited false 4", "4 result edited true 3"];
+    let expected =
+        ["1 request edited false 2", "2 request edited true 1", "3 result edited false 4", "4 result edited true 3"];
     assert_eq!(told, expected);
     let session = &again.sessions().unwrap()[0];
     assert_eq!((session.digest.n_messages, session.digest.n_calls, session.digest.n_errors), (2, 1, 0));
