@@ -15,6 +15,7 @@ mod peers;
 mod support;
 
 mod cases;
+mod client;
 mod commands;
 mod diff;
 mod faults;
@@ -35,3 +36,4 @@ mod replay;
 mod signals;
 mod third_party;
 mod verify;
+mod wrap;

@@ -1,10 +1,12 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod client;
 mod diff;
 mod proxy;
 mod replay;
 mod verify;
 mod which;
+mod wrap;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -16,6 +18,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::client::{Call, Server, Tools};
 pub(crate) use self::diff::{Diff, DiffFormat};
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
@@ -23,6 +26,7 @@ pub(crate) use self::replay::{
 };
 pub(crate) use self::verify::{Review, Update, Verify};
 pub(crate) use self::which::Which;
+pub(crate) use self::wrap::{Chosen, Unwrap, Wrap};
 
 /// Record, inspect and replay what an MCP host and its server say to each other.
 #[derive(Debug, Parser)]
@@ -31,7 +35,8 @@ pub(crate) use self::which::Which;
     version,
     about = "See what an MCP host and its server say to each other",
     long_about = "See what an MCP host and its server say to each other.\n\n\
-        Put `mcp-tap run --` in front of a server's command in the host's configuration. Nothing changes for either \
+        `mcp-tap wrap` puts it in front of servers in your hosts' configurations; by hand that is `mcp-tap run --` in front of \
+        a server's command. Nothing changes for either \
         side, and every byte is recorded. Then look: `mcp-tap ls`, `mcp-tap log`, `mcp-tap show last:7`.",
     after_help = "Start with `mcp-tap demo`. Sessions are named last, last.2, NAME, NAME.2, or by the start of their id.",
     disable_help_subcommand = true
@@ -90,6 +95,17 @@ pub(crate) enum Command {
     /// Prints the address to put into the host's configuration in place of the server's. Bodies go on as they come, and
     /// nothing is changed that need not be. Ends with Ctrl-C.
     Proxy(Box<Proxy>),
+    /// Put the tap before servers, in the configurations of hosts
+    ///
+    /// Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Codex, Gemini CLI, opencode, Zed, Cline, Continue, Goose and LM
+    /// Studio. Comments, order and formatting stay, and `unwrap` gives back every byte. Without a server and without --all it
+    /// shows what was found. Exit code 1: something could not be wrapped, or with --list: the tap before a server is not there.
+    Wrap(Wrap),
+    /// Take the tap out of the configurations of hosts again
+    ///
+    /// What `wrap` did is undone to the byte; a tap that was written by hand is taken out as well. Exit code 1: something could
+    /// not be unwrapped.
+    Unwrap(Unwrap),
     /// Play a recording as a server, on stdio or HTTP
     ///
     /// Use it as the server's command in any host or test. The same recording and the same messages of the client give the
@@ -107,6 +123,18 @@ pub(crate) enum Command {
     /// shown: a accepts it, which replaces the recording, r rejects it, which removes it, s leaves it; A and R do so with all
     /// that are left.
     Review(Review),
+    /// List what a server offers: tools, prompts, resources, templates
+    ///
+    /// All pages of each list. The server is started, or reached over HTTP, spoken to as a client does, in the newest
+    /// revision that it speaks, and ended. With --config, all servers in that file, side by side; one that fails is told, and
+    /// the others are listed. What passes is recorded. Exit code 2: a server could not be asked.
+    Tools(Box<Tools>),
+    /// Call one tool of a server
+    ///
+    /// Arguments are typed by the tool's schema and checked by it before they are sent. Text is printed as it is; of an image
+    /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
+    /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
+    Call(Box<Call>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
@@ -193,6 +221,9 @@ pub(crate) struct Run {
     /// What to call the server [default: made from its command]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    /// What stood in the host's configuration: written by `wrap`, for `unwrap`
+    #[arg(long, value_name = "WHAT", hide = true)]
+    pub(crate) was: Option<String>,
     /// The server's command and its arguments; nothing after COMMAND is taken for an option of ours
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,

@@ -2,7 +2,9 @@
 
 mod bridge_http;
 mod bridge_stdio;
+pub(crate) mod call;
 pub(crate) mod check;
+mod client;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -21,5 +23,7 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
 mod stop;
+pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;
+pub(crate) mod wrap;

@@ -37,6 +37,13 @@ fn additions_from(credentials: &Credentials, variable: impl Fn(&str) -> Option<S
         let name: HeaderName = name.trim().parse().map_err(|_| form())?;
         add(name, &filled(value.trim(), &valued)?)?;
     }
+    for header in &credentials.header_env {
+        let form =
+            || Failure::new("a header for --header-env is not `Name=VARIABLE`").hint("such as --header-env X-Key=KEY");
+        let (name, variable) = header.split_once('=').ok_or_else(form)?;
+        let name: HeaderName = name.trim().parse().map_err(|_| form())?;
+        add(name, &valued(variable.trim())?)?;
+    }
     Ok(additions)
 }
 
@@ -65,7 +72,12 @@ mod tests {
     fn added(bearer_env: Option<&str>, header: &[&str]) -> Result<HeaderMap, String> {
         let credentials = Credentials {
             bearer_env: bearer_env.map(str::to_owned),
-            header: header.iter().map(|header| (*header).to_owned()).collect(),
+            header: header
+                .iter()
+                .filter(|header| !header.starts_with("env "))
+                .map(|header| (*header).to_owned())
+                .collect(),
+            header_env: header.iter().filter_map(|header| header.strip_prefix("env ")).map(str::to_owned).collect(),
         };
         let variable = |name: &str| match name {
             "TOKEN" => Some("s3cret\n".to_owned()),
@@ -80,8 +92,10 @@ mod tests {
 
     #[test]
     fn secrets_come_from_the_environment() {
-        let headers = added(Some("TOKEN"), &["X-Key: a ${TOKEN} b${TOKEN}", "X-Plain:c"]).unwrap();
-        for (name, value) in [("authorization", "Bearer s3cret"), ("x-key", "a s3cret bs3cret"), ("x-plain", "c")] {
+        let headers = added(Some("TOKEN"), &["X-Key: a ${TOKEN} b${TOKEN}", "X-Plain:c", "env X-Other=TOKEN"]).unwrap();
+        for (name, value) in
+            [("x-other", "s3cret"), ("authorization", "Bearer s3cret"), ("x-key", "a s3cret bs3cret"), ("x-plain", "c")]
+        {
             assert_eq!(headers.get(name).unwrap(), value);
         }
     }
@@ -96,6 +110,8 @@ mod tests {
             (None, Some("X-Key: ${TOKEN"), "without its `}`"),
             (None, Some("s3cret"), "not `Name: value`"),
             (None, Some("a b: c"), "not `Name: value`"),
+            (None, Some("env X-Key"), "not `Name=VARIABLE`"),
+            (None, Some("env X-Key=MISSING"), "has no MISSING"),
             (None, Some("Host: c"), "header host cannot"),
         ] {
             let told = added(bearer, &header.into_iter().collect::<Vec<_>>()).unwrap_err();

@@ -12,6 +12,7 @@ mod credentials;
 mod failure;
 mod filtering;
 mod following;
+mod hosts;
 mod marks;
 mod name;
 mod new_file;
@@ -21,6 +22,7 @@ mod progress;
 mod recording;
 mod reference;
 mod searching;
+mod servers;
 mod subject;
 mod telling;
 mod text;
@@ -43,9 +45,13 @@ fn main() -> ExitCode {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
         Command::Proxy(proxy) => command::proxy::proxy(&global, &proxy),
+        Command::Wrap(wrap) => command::wrap::wrap(&global, &wrap),
+        Command::Unwrap(unwrap) => command::wrap::unwrap(&global, &unwrap),
         Command::Replay(replay) => command::replay::replay(&global, *replay),
         Command::Verify(verify) => command::verify::verify(&global, &verify),
         Command::Review(review) => command::review::review(&global, &review),
+        Command::Tools(tools) => command::tools::tools(&global, &tools),
+        Command::Call(call) => command::call::call(&global, *call),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),

@@ -30,6 +30,11 @@ pub(crate) fn inspector_state() -> Result<PathBuf, Failure> {
     Ok(folder("XDG_STATE_HOME", ".local/state")?.join("mcp-tap").join("inspector.toml"))
 }
 
+/// Where configurations of hosts are kept as they were before the tap was put into them.
+pub(crate) fn backup_folder() -> Result<PathBuf, Failure> {
+    Ok(folder("XDG_STATE_HOME", ".local/state")?.join("mcp-tap").join("backups"))
+}
+
 fn folder(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
     // The XDG specification says that a relative path is to be ignored.
     let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -39,6 +39,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-transport", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     ("tap-relay", MayKnow::Only(&["tap-frame", "tap-transport"])),
     ("tap-redact", MayKnow::Only(&[])),
+    ("tap-hosts", MayKnow::Only(&[])),
     ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-redact", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
@@ -52,6 +53,19 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-testkit", MayKnow::Only(&["tap-compare", "tap-frame", "tap-replay", "tap-store", "tap-text"])),
     ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
+    (
+        "tap-peer",
+        MayKnow::Only(&[
+            "tap-bridge",
+            "tap-frame",
+            "tap-http",
+            "tap-jsonrpc",
+            "tap-protocol",
+            "tap-relay",
+            "tap-session",
+            "tap-transport",
+        ]),
+    ),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
@@ -77,6 +91,7 @@ const SANS_IO: &[&str] = &[
     "tap-replay",
     "tap-control",
     "tap-redact",
+    "tap-hosts",
     "tap-inspector",
 ];
 

@@ -21,6 +21,9 @@ pub(crate) struct Proxy {
     /// What to call the server [default: made from its address]
     #[arg(long, value_name = "NAME", env = "MCP_TAP_NAME", hide_env_values = true)]
     pub(crate) name: Option<String>,
+    /// What stood in the host's configuration: written by `wrap`, for `unwrap`
+    #[arg(long, value_name = "WHAT", hide = true)]
+    pub(crate) was: Option<String>,
     /// Be a server on stdio for a host that starts us, in front of the server over HTTP
     #[arg(long, conflicts_with_all = ["listen", "allow_origin", "allow_host"])]
     pub(crate) stdio: bool,
@@ -73,6 +76,9 @@ pub(crate) struct Credentials {
     /// Send this header, where a client sends none of that name; ${VARIABLE} stands for a variable of the environment
     #[arg(long, value_name = "NAME: VALUE", conflicts_with = "forward")]
     pub(crate) header: Vec<String>,
+    /// Send this header with the value of this environment variable, where a client sends none of that name
+    #[arg(long, value_name = "NAME=VARIABLE", conflicts_with = "forward")]
+    pub(crate) header_env: Vec<String>,
 }
 
 /// Options of `proxy --forward`.

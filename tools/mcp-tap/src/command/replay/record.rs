@@ -45,7 +45,7 @@ pub(super) fn record(global: &Global, replay: &Replay, mode: RecordMode) -> Resu
     // Whether it can be written is better known now than when the session is over.
     drop(NewFile::create(file, Readers::Usual)?);
     let http = HttpSide::none();
-    let run = Run { name: None, command: replay.command.clone(), http };
+    let run = Run { name: None, was: None, command: replay.command.clone(), http };
     let code = run::run_and(global, run, |uuid| {
         if let Err(failure) = export(global, uuid, file) {
             say(&format!("the session was recorded, but {}", failure.message));

@@ -1,0 +1,83 @@
+//! What would change in a file, as a unified diff without secrets.
+
+use std::io::Write;
+
+use similar::TextDiff;
+use tap_hosts::masked;
+use tap_redact::Redactor;
+
+use crate::failure::Failure;
+use crate::hosts::ConfigurationFile;
+use crate::output::{Output, Style};
+use crate::text::shown;
+
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// What stands in the place of a secret.
+const HIDDEN: &str = "«hidden»";
+
+pub(super) fn write(out: &mut Output, file: &ConfigurationFile, new: &str) -> Result<(), Failure> {
+    if file.text == new {
+        return Ok(());
+    }
+    let hide = |text: &str| {
+        let masked = masked(text, file.format);
+        let masked = masked.map_err(|error| Failure::new(format!("{}: {error}", file.path.display())))?;
+        Ok::<_, Failure>(masked.split_inclusive('\n').map(without_shapes).collect::<String>())
+    };
+    let (old, new) = (hide(&file.text)?, hide(new)?);
+    let path = file.path.to_string_lossy();
+    let diff = TextDiff::from_lines(&old, &new);
+    let text = diff.unified_diff().context_radius(AROUND).header(&path, &path).to_string();
+    for line in text.lines() {
+        let style = match line.chars().next() {
+            Some('+') => Style::Good,
+            Some('-') => Style::Bad,
+            Some('@') => Style::Dim,
+            _ => Style::Plain,
+        };
+        let line = out.styled(style, &shown(line.trim_end_matches('\r'), false));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// A line without what looks like a secret by its shape, wherever it stands.
+pub(super) fn without_shapes(line: &str) -> String {
+    let mut redactor = Redactor::new(Vec::new(), Vec::new());
+    let mut line = line.to_owned();
+    let mut found = redactor.bytes("stderr", &line);
+    // Home folders are no secret from their owner.
+    found.retain(|finding| finding.kind.name() != "home folder");
+    found.sort_by_key(|finding| finding.at);
+    for finding in found.iter().rev() {
+        let Some(rest) = line.get(finding.at..) else {
+            continue;
+        };
+        let end = rest.find(|each: char| each.is_whitespace() || "\"',}])&@".contains(each)).unwrap_or(rest.len());
+        line.replace_range(finding.at..finding.at + end, HIDDEN);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_by_shape_are_hidden_and_nothing_else() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        for (line, expected) in [
+            (format!("  \"args\": [\"-y\", \"{token}\"],\n"), "  \"args\": [\"-y\", \"«hidden»\"],\n".to_owned()),
+            (format!("// {token} and {token}\r\n"), "// «hidden» and «hidden»\r\n".into()),
+            ("\"command\": \"/home/me/bin/x\"\n".into(), "\"command\": \"/home/me/bin/x\"\n".into()),
+            (
+                "\"args\": [\"run\", \"--name=a\", \"--\", \"npx\"]".into(),
+                "\"args\": [\"run\", \"--name=a\", \"--\", \"npx\"]".into(),
+            ),
+        ] {
+            assert_eq!(without_shapes(&line), expected);
+        }
+    }
+}
