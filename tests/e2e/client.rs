@@ -263,7 +263,8 @@ fn the_everything_server_over_each_transport() {
         };
         let listed = tap(&["tools", "-q", "--json"]);
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", err(&listed)));
-        let lengths = ["tools", "prompts", "resources", "resourceTemplates"].map(|list| listed[list].as_array().unwrap().len());
+        let lengths =
+            ["tools", "prompts", "resources", "resourceTemplates"].map(|list| listed[list].as_array().unwrap().len());
         assert_eq!(lengths, [13, 4, 7, 2], "{target:?}");
         let image = scratch.path("image.png");
         let output = tap(&["call", "-q", "get-tiny-image", "-o", image.to_str().unwrap()]);

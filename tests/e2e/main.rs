@@ -17,6 +17,7 @@ mod support;
 mod cases;
 mod client;
 mod commands;
+mod debugger;
 mod diff;
 mod faults;
 mod filters;

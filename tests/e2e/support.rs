@@ -47,6 +47,7 @@ impl Scratch {
         command.args(arguments).env("MCP_TAP_DB", self.db()).env("TZ", "UTC");
         command.env_remove("MCP_TAP_CONFIG");
         command.env("XDG_CONFIG_HOME", self.path("config")).env("XDG_STATE_HOME", self.path("state"));
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
 

@@ -144,15 +144,17 @@ mod tests {
             .roots(vec![("file:///a".into(), Some("a \"b\"".into())), ("file:///c".into(), None)])
             .sampling(true, yes())
             .elicitation_by_form_and_url(yes());
-        assert_eq!(
-            all.capabilities(),
-            r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#
-        );
+        assert_eq!(all.capabilities(), r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}"#);
         for (answers, method, params, expected) in [
             (&none, "roots/list", "{}", "-32601 this client has no `roots/list`"),
             (&none, "sampling/createMessage", "{}", "-32601 this client has no `sampling/createMessage`"),
             (&form, "elicitation/create", "{}", "{\"yes\":1}"),
-            (&form, "elicitation/create", r#"{"mode":"url"}"#, "-32602 this client has no elicitation in the mode `url`"),
+            (
+                &form,
+                "elicitation/create",
+                r#"{"mode":"url"}"#,
+                "-32602 this client has no elicitation in the mode `url`",
+            ),
             (&all, "elicitation/create", r#"{"mode":"url"}"#, "{\"yes\":1}"),
             (&all, "sampling/createMessage", "{}", "{\"yes\":1}"),
             (&all, "roots/list", "{}", r#"{"roots":[{"uri":"file:///a","name":"a \"b\""},{"uri":"file:///c"}]}"#),

@@ -166,11 +166,7 @@ impl Client {
         }
     }
 
-    async fn connect_in(
-        target: &Target,
-        options: &ClientOptions,
-        revisions: Revisions,
-    ) -> Result<Self, ConnectError> {
+    async fn connect_in(target: &Target, options: &ClientOptions, revisions: Revisions) -> Result<Self, ConnectError> {
         let link: Link = match target {
             Target::Command(command) => stdio::link(command, options.copies.clone()).await?,
             Target::Http(server) => http::link(server, options.copies.clone())?,
@@ -218,12 +214,7 @@ impl Client {
     /// # Errors
     ///
     /// When the server does not offer it, says an error, does not answer in time, or is not there any more.
-    pub async fn request(
-        &self,
-        method: &str,
-        params: Option<String>,
-        options: CallOptions,
-    ) -> Result<Kept, CallError> {
+    pub async fn request(&self, method: &str, params: Option<String>, options: CallOptions) -> Result<Kept, CallError> {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let command = Command::Request { key, method: method.to_owned(), params, options, answer };

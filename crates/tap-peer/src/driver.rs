@@ -142,11 +142,7 @@ impl Driver {
         nanoseconds(self.begun.elapsed())
     }
 
-    async fn drive(
-        mut self,
-        mut answered: mpsc::UnboundedReceiver<Answered>,
-        ended: &watch::Sender<Option<LinkEnd>>,
-    ) {
+    async fn drive(mut self, mut answered: mpsc::UnboundedReceiver<Answered>, ended: &watch::Sender<Option<LinkEnd>>) {
         if let Err(misuse) = self.chair.open(self.now_ns()) {
             self.refused = Some(Refusal::Misuse(misuse));
         }
@@ -250,13 +246,7 @@ impl Driver {
         }
     }
 
-    fn request(
-        &mut self,
-        key: u64,
-        name: &str,
-        params: Option<&str>,
-        options: &CallOptions,
-    ) -> Result<(), CallError> {
+    fn request(&mut self, key: u64, name: &str, params: Option<&str>, options: &CallOptions) -> Result<(), CallError> {
         self.check_offered(name)?;
         let on_progress = match (options.extend_until, &options.on_progress) {
             (Some(until), _) => OnProgress::Extend { ceiling_ns: nanoseconds(until) },
@@ -282,9 +272,7 @@ impl Driver {
         let mut needs = method.needs(revision, Side::Client).filter(|need| need.declared_by == Side::Server);
         match needs.find(|need| !capabilities.declares(need.path)) {
             None => Ok(()),
-            Some(need) => {
-                Err(CallError::NotOffered { method: name.to_owned(), capability: need.path.join(".") })
-            }
+            Some(need) => Err(CallError::NotOffered { method: name.to_owned(), capability: need.path.join(".") }),
         }
     }
 
@@ -318,12 +306,8 @@ impl Driver {
                 Output::Dropped { call } if self.link_is_open() => self.finish(call, Err(CallError::Cancelled)),
                 Output::Dropped { .. } => {}
                 Output::Request(request) => {
-                    let asked = Asked {
-                        method: request.method,
-                        params: request.params,
-                        revision: request.revision,
-                        tag: None,
-                    };
+                    let asked =
+                        Asked { method: request.method, params: request.params, revision: request.revision, tag: None };
                     self.answer_request(request.request, asked);
                 }
                 Output::Withdrawn { request } => {
@@ -463,7 +447,8 @@ impl Driver {
                 };
                 // An answer that is no good must not leave the server waiting.
                 if let Err(Misuse::BadText { .. } | Misuse::Rule(_)) = told {
-                    let reply = tap_session::ErrorReply::new(tap_protocol::INTERNAL_ERROR, "there is no answer to that");
+                    let reply =
+                        tap_session::ErrorReply::new(tap_protocol::INTERNAL_ERROR, "there is no answer to that");
                     let _ = self.chair.respond(request, Err(&reply), now_ns);
                 }
             }

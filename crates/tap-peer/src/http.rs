@@ -101,8 +101,8 @@ pub(crate) fn link(server: &HttpServer, copies: Option<Arc<Copies>>) -> Result<L
         drop(said);
         let _ = pass_on.await;
         let notices = notices.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let failure = (!notices.is_empty())
-            .then(|| notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+        let failure =
+            (!notices.is_empty()).then(|| notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
         LinkEnd { failure, ..LinkEnd::default() }
     });
     Ok(Link { out, lines: from_server, ended })

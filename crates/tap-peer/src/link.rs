@@ -1,7 +1,7 @@
 //! What a client is put on: lines to a server, lines from it, and an end.
 
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use tap_transport::Ending;

@@ -21,11 +21,7 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self {
-            first: Duration::from_millis(500),
-            most: Duration::from_secs(30),
-            sound_after: Duration::from_secs(60),
-        }
+        Self { first: Duration::from_millis(500), most: Duration::from_secs(30), sound_after: Duration::from_secs(60) }
     }
 }
 

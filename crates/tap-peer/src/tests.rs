@@ -88,9 +88,18 @@ fn a_session_is_opened_in_the_newest_era_that_the_server_speaks() {
             ("modern '{}'; rest", Ok(Revision::V2026_07_28)),
             ("legacy '{}'; rest", Ok(Revision::V2025_11_25)),
             // Started again, since it goes away when it is asked something else first.
-            ("if [ ! -e once ]; then touch once; hear; exit 1; fi; hear\nsay '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},\"serverInfo\":{\"name\":\"sh\",\"version\":\"1\"}}}'; rest", Ok(Revision::V2024_11_05)),
-            ("hear; echo 'out of cheese' >&2; exit 7", Err("the server ended before the session was open (the server exited with code 7)")),
-            ("hear; say '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,\"message\":\"no\",\"data\":{\"supported\":[\"2099-01-01\"],\"requested\":\"2026-07-28\"}}}'; rest", Err("the server speaks other revisions of MCP: 2099-01-01 (the server exited with code 0)")),
+            (
+                "if [ ! -e once ]; then touch once; hear; exit 1; fi; hear\nsay '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{},\"serverInfo\":{\"name\":\"sh\",\"version\":\"1\"}}}'; rest",
+                Ok(Revision::V2024_11_05),
+            ),
+            (
+                "hear; echo 'out of cheese' >&2; exit 7",
+                Err("the server ended before the session was open (the server exited with code 7)"),
+            ),
+            (
+                "hear; say '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32022,\"message\":\"no\",\"data\":{\"supported\":[\"2099-01-01\"],\"requested\":\"2026-07-28\"}}}'; rest",
+                Err("the server speaks other revisions of MCP: 2099-01-01 (the server exited with code 0)"),
+            ),
         ] {
             let server = Script::new(script);
             match (Client::connect(&server.target, &ClientOptions::default()).await, expected) {
@@ -204,7 +213,10 @@ fn a_call_that_nobody_waits_for_is_cancelled() {
         assert!(matches!(error, CallError::TimedOut(_)), "{error}");
         client.close().await;
         let heard = server.heard();
-        assert_eq!(methods(&heard)[3..], ["tools/call", "notifications/cancelled", "tools/call", "notifications/cancelled"]);
+        assert_eq!(
+            methods(&heard)[3..],
+            ["tools/call", "notifications/cancelled", "tools/call", "notifications/cancelled"]
+        );
         assert!(heard[4].contains("\"requestId\":3") && heard[6].contains("\"requestId\":4"), "{heard:?}");
     });
 }
@@ -225,7 +237,8 @@ fn progress_is_told_as_it_comes() {
         let on_progress: OnProgress = Arc::new(move |progress| shared.lock().unwrap().push(progress));
         let options = CallOptions { on_progress: Some(on_progress), ..CallOptions::default() };
         client.call_tool("t", None, options).await.unwrap();
-        let progress = |progress, total, message: Option<&str>| Progress { progress, total, message: message.map(Into::into) };
+        let progress =
+            |progress, total, message: Option<&str>| Progress { progress, total, message: message.map(Into::into) };
         assert_eq!(*told.lock().unwrap(), [progress(1.0, Some(2.0), Some("half")), progress(2.0, None, None)]);
         client.close().await;
     });
@@ -277,7 +290,8 @@ fn the_same_handler_answers_requests_and_rounds_of_input() {
             )
         };
         let form = r#""k\u0065y":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}},"r":{"method":"roots/list"}"#;
-        let done = "hear; say '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"complete\",\"content\":[]}}'; rest";
+        let done =
+            "hear; say '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"complete\",\"content\":[]}}'; rest";
         let modern = Script::new(&format!("modern '{{\"tools\":{{}}}}'\n{}{done}", ask(2, form)));
         let client = modern.connect_with(yes(&told)).await;
         client.call_tool("t", Some(r#"{"a":1.0}"#), CallOptions::default()).await.unwrap();
@@ -388,8 +402,7 @@ fn one_revision_alone_is_spoken_where_that_is_asked_for() {
         let server = Script::new(
             "hear; say '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},\"serverInfo\":{\"name\":\"sh\",\"version\":\"1\"}}}'; rest",
         );
-        let options =
-            ClientOptions { revisions: Revisions::only(Revision::V2025_03_26), ..ClientOptions::default() };
+        let options = ClientOptions { revisions: Revisions::only(Revision::V2025_03_26), ..ClientOptions::default() };
         let client = Client::connect(&server.target, &options).await.unwrap();
         assert_eq!(client.opened().revision, Revision::V2025_03_26);
         client.close().await;

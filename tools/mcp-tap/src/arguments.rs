@@ -2,6 +2,7 @@
 
 mod client;
 mod diff;
+mod live;
 mod proxy;
 mod replay;
 mod verify;
@@ -20,6 +21,7 @@ use crate::reference::Reference;
 
 pub(crate) use self::client::{Call, Server, Tools};
 pub(crate) use self::diff::{Diff, DiffFormat};
+pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
@@ -173,6 +175,26 @@ pub(crate) enum Command {
     ///
     /// Who talks, what was agreed, what was listed, what was in flight. Exact for any message of a session.
     State(State),
+    /// List the taps that run, and what is held there
+    Taps(Taps),
+    /// Hold messages of live taps, change them, or list and remove what holds them
+    ///
+    /// A message that fits is held: `mcp-tap held` lists it, `mcp-tap release` says what becomes of it, and after the tap's
+    /// --hold-timeout it goes on unchanged. Other calls go on meanwhile. Without a filter: what is set.
+    Break(Break),
+    /// List messages that are held, or print one
+    ///
+    /// Exit code 1: nothing is held.
+    Held(Held),
+    /// Let a held message go on: as it is, changed, answered in the server's place, or not at all
+    ///
+    /// A changed message is checked before it goes: JSON, the same id and method, and arguments that fit the tool's schema.
+    /// Only the tokens that differ are other bytes than before.
+    Release(Release),
+    /// Send a message into a live session, and print the answer
+    ///
+    /// The other side sees neither the message nor the answer. Its id is one that neither side can have used.
+    Inject(Inject),
     /// Write a session to a text file, without losing anything
     ///
     /// A file that ends in .mcprec is a fixture for tests: no clock, nothing of this machine, folded so that a change of it
@@ -214,6 +236,8 @@ pub(crate) enum Command {
         mcp-tap run -- npx -y @modelcontextprotocol/server-everything\n  \
         mcp-tap run --name fs -- npx -y @modelcontextprotocol/server-filesystem ~/src\n  \
         mcp-tap run --http 127.0.0.1:7000 -- python server.py\n  \
+        mcp-tap run --break 'tool:delete_*' --hold-timeout 2m -- python server.py\n  \
+        mcp-tap run --fault 'tool:search_* every:5 -> error:-32603' -- python server.py\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"run\",\"--\",\"python\",\"server.py\"]}      in a host's configuration",
     override_usage = "mcp-tap run [OPTIONS] [--] COMMAND [ARGUMENTS]..."
 )]
@@ -230,6 +254,8 @@ pub(crate) struct Run {
     // Behind the command, which would stand under its heading otherwise.
     #[command(flatten)]
     pub(crate) http: HttpSide,
+    #[command(flatten)]
+    pub(crate) debugging: Debugging,
 }
 
 /// Options of `run` where hosts talk HTTP.

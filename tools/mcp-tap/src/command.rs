@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod breakpoints;
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod call;
@@ -12,10 +13,13 @@ pub(crate) mod demo_server;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod forward;
+pub(crate) mod held;
+pub(crate) mod inject;
 pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
+pub(crate) mod release;
 pub(crate) mod replay;
 pub(crate) mod review;
 pub(crate) mod run;
@@ -23,6 +27,7 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
 mod stop;
+pub(crate) mod taps;
 pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;

@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod comparing;
 mod configuration;
+mod control;
 mod counting;
 mod credentials;
 mod failure;
@@ -61,6 +62,11 @@ fn main() -> ExitCode {
         Command::Explain(explain) => command::explain::explain(&global, &explain),
         Command::Stats(stats) => command::stats::stats(&global, &stats),
         Command::State(state) => command::state::state(&global, &state),
+        Command::Taps(taps) => command::taps::taps(&global, &taps),
+        Command::Break(breakpoint) => command::breakpoints::breakpoints(&global, &breakpoint),
+        Command::Held(held) => command::held::held(&global, &held),
+        Command::Release(release) => command::release::release(&global, &release),
+        Command::Inject(inject) => command::inject::inject(&global, &inject),
         Command::Export(export) => command::transfer::export_session(&global, &export),
         Command::Redact(redact) => command::transfer::redact_files(&global, &redact),
         Command::Import(import) => command::transfer::import_files(&global, &import),

@@ -51,6 +51,10 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-text", MayKnow::Only(&[])),
     ("tap-replay", MayKnow::Only(&["tap-compare", "tap-frame", "tap-jsonrpc", "tap-protocol"])),
     ("tap-testkit", MayKnow::Only(&["tap-compare", "tap-frame", "tap-replay", "tap-store", "tap-text"])),
+    (
+        "tap-control",
+        MayKnow::Only(&["tap-filter", "tap-frame", "tap-jsonrpc", "tap-protocol", "tap-schema", "tap-session"]),
+    ),
     ("tap-bridge", MayKnow::Only(&["tap-jsonrpc", "tap-protocol", "tap-session"])),
     ("tap-http", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-relay"])),
     (

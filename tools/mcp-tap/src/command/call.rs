@@ -147,8 +147,7 @@ async fn one(
         }
     }
     let shows_progress = !global.quiet && std::io::stderr().is_terminal();
-    let on_progress =
-        shows_progress.then(|| Arc::new(|progress| show_progress(&progress)) as tap_peer::OnProgress);
+    let on_progress = shows_progress.then(|| Arc::new(|progress| show_progress(&progress)) as tap_peer::OnProgress);
     let options = CallOptions { limit: Some(call.server.timeout), on_progress, ..CallOptions::default() };
     let outcome = client.call_tool(tool, Some(&arguments), options).await;
     let unfit = match (&outcome, &found) {

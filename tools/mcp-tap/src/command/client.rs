@@ -132,7 +132,11 @@ impl Meant {
 /// The servers that the arguments mean: one, or all of a configuration where none of it is named.
 pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Failure> {
     if let Some(url) = &server.url {
-        let credentials = Credentials { bearer_env: server.bearer_env.clone(), header: server.header.clone() };
+        let credentials = Credentials {
+            bearer_env: server.bearer_env.clone(),
+            header: server.header.clone(),
+            header_env: Vec::new(),
+        };
         let additions = additions(&credentials)?;
         return Ok(vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?]);
     }
@@ -156,8 +160,9 @@ pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Fail
         (None, Some(_)) => {
             Err(Failure::new("--server names a server of a file, and there is no file").hint("name it with --config"))
         }
-        (None, None) => Ok(vec![Meant::of_session(global, &Reference::last()).map_err(|failure| {
-            Failure { hint: Some("name a server: `-- COMMAND`, `--url URL` or `--config FILE`".into()), ..failure }
+        (None, None) => Ok(vec![Meant::of_session(global, &Reference::last()).map_err(|failure| Failure {
+            hint: Some("name a server: `-- COMMAND`, `--url URL` or `--config FILE`".into()),
+            ..failure
         })?]),
     }
 }

@@ -154,27 +154,27 @@ mod tests {
     fn every_kind_of_content_is_shown() {
         for (result, expected) in [
             (r#"{"content":[{"type":"text","text":"a\nb\n"},{"type":"text","text":"c"}]}"#, "a\nb\nc\n"),
-            (
-                r#"{"content":[{"type":"image","data":"AAEC","mimeType":"image/png"}]}"#,
-                "[image, image/png, 3 B]\n",
-            ),
+            (r#"{"content":[{"type":"image","data":"AAEC","mimeType":"image/png"}]}"#, "[image, image/png, 3 B]\n"),
             (r#"{"content":[{"type":"audio","data":"not base64","mimeType":"audio/wav"}]}"#, "[audio, audio/wav]\n"),
             (
                 r#"{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}"#,
                 "[resource_link, a, file:///a]\n",
             ),
             (r#"{"content":[{"type":"resource","resource":{"uri":"x:y","text":"inside"}}]}"#, "inside\n"),
-            (
-                r#"{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAEC"}}]}"#,
-                "[resource, x:y, 3 B]\n",
-            ),
+            (r#"{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAEC"}}]}"#, "[resource, x:y, 3 B]\n"),
             (r#"{"content":[{"new":1}]}"#, "[something without a type]\n"),
             // Said twice, shown once.
             (r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a":1}}"#, "{\"a\": 1}\n"),
             (r#"{"content":[{"type":"text","text":"5"}],"structuredContent":{"result":5}}"#, "5\n"),
             (r#"{"content":[{"type":"text","text":"five"}],"structuredContent":{"result":"five"}}"#, "five\n"),
-            (r#"{"content":[{"type":"text","text":"inside\n"}],"structuredContent":{"content":"inside\n"}}"#, "inside\n"),
-            (r#"{"content":[{"type":"text","text":"short"}],"structuredContent":{"a":1e400}}"#, "short\n{\n  \"a\": 1e400\n}\n"),
+            (
+                r#"{"content":[{"type":"text","text":"inside\n"}],"structuredContent":{"content":"inside\n"}}"#,
+                "inside\n",
+            ),
+            (
+                r#"{"content":[{"type":"text","text":"short"}],"structuredContent":{"a":1e400}}"#,
+                "short\n{\n  \"a\": 1e400\n}\n",
+            ),
             (r#"{"content":[],"structuredContent":null}"#, "null\n"),
             ("{}", ""),
         ] {
@@ -187,7 +187,8 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("page.png");
         let result = |text: &str| Kept(text.to_owned().into());
-        let two = r#"{"content":[{"type":"text","text":"t"},{"type":"image","data":"AA=="},{"type":"audio","data":"AQ=="}]}"#;
+        let two =
+            r#"{"content":[{"type":"text","text":"t"},{"type":"image","data":"AA=="},{"type":"audio","data":"AQ=="}]}"#;
         save(&path, &result(two)).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), [0]);
         assert_eq!(std::fs::read(scratch.path().join("page-2.png")).unwrap(), [1]);

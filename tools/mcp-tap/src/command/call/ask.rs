@@ -159,7 +159,11 @@ fn ask_a_person(asked: &Asked) -> Result<String, Cannot> {
                 });
             }
             Err(what) => {
-                let _ = writeln!(stderr, "  that does not fit: {}; once more (the end of input gives up)", shown(&what, false));
+                let _ = writeln!(
+                    stderr,
+                    "  that does not fit: {}; once more (the end of input gives up)",
+                    shown(&what, false)
+                );
             }
         }
     }

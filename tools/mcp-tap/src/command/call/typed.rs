@@ -74,10 +74,7 @@ fn read(text: &str) -> Option<Node<'_>> {
 /// `name=value` or `name:=JSON`.
 fn member(word: &str, schema: Option<Node<'_>>) -> Result<(String, String), String> {
     let Some((name, value)) = word.split_once('=') else {
-        return Err(format!(
-            "`{}` is neither name=value nor name:=JSON, nor a JSON object",
-            shown(word, false)
-        ));
+        return Err(format!("`{}` is neither name=value nor name:=JSON, nor a JSON object", shown(word, false)));
     };
     if let Some(name) = name.strip_suffix(':') {
         return match read(value) {

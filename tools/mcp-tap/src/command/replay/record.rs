@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::super::{run, transfer};
-use crate::arguments::{Arguments, Command, Global, HttpSide, RecordMode, Replay, Run};
+use crate::arguments::{Arguments, Command, Debugging, Global, HttpSide, RecordMode, Replay, Run};
 use crate::failure::Failure;
 use crate::new_file::{NewFile, Readers};
 use crate::recording::say;
@@ -45,7 +45,8 @@ pub(super) fn record(global: &Global, replay: &Replay, mode: RecordMode) -> Resu
     // Whether it can be written is better known now than when the session is over.
     drop(NewFile::create(file, Readers::Usual)?);
     let http = HttpSide::none();
-    let run = Run { name: None, was: None, command: replay.command.clone(), http };
+    let debugging = Debugging { no_control: true, ..Debugging::default() };
+    let run = Run { name: None, was: None, command: replay.command.clone(), http, debugging };
     let code = run::run_and(global, run, |uuid| {
         if let Err(failure) = export(global, uuid, file) {
             say(&format!("the session was recorded, but {}", failure.message));
