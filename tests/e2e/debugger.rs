@@ -3,6 +3,7 @@
 
 mod endings;
 mod faults;
+mod recorded;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
