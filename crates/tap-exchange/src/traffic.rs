@@ -13,7 +13,6 @@ pub(crate) enum What {
     Gap(u64, HttpPart, u64),
     Stderr(Vec<u8>),
     /// Something that was done in an exchange.
-    #[allow(dead_code, reason = "the tests of one of the two crates alone make it")]
     Act(u64, Act),
 }
 

@@ -8,6 +8,7 @@
 //! in whatever happens) and [`Store`] (how it gets out).
 
 mod about;
+mod acts;
 mod bookmarks;
 mod derive;
 mod error;

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Reading;
 use crate::traffic::{finish, pack, passed, read};
+use tap_frame::Segment;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
