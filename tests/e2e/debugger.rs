@@ -8,7 +8,6 @@ mod recorded;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, ChildStdout, Output};
-use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -292,10 +291,13 @@ fn a_message_of_ours_is_answered_and_nobody_else_sees_it() {
     live.send(INITIALIZE);
     live.line();
     // Nothing is armed, and both pumps are in a read.
-    let answer = live.done(&["inject", "--tool", "forecast", "city=Bern"]);
+    let answer = live.done(&["call", "forecast", "city=Bern", "--into", "last"]);
+    assert!(answer.contains("Bern"), "{answer}");
+    let answer = live.done(&["inject", r#"{"method":"tools/list","id":1}"#]);
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("Bern"), "{answer}");
+    assert_eq!(answer["result"]["tools"][0]["name"], "forecast");
     assert!(answer["id"].as_str().unwrap().starts_with("mcp-tap-"));
+    assert_eq!(live.command(&["call", "nonsense", "--into", "peer"]).status.code(), Some(2));
     let failed = live.command(&["inject", r#"{"method":"nonsense"}"#]);
     assert_eq!(failed.status.code(), Some(1));
     assert_eq!(live.command(&["inject", "{nonsense"]).status.code(), Some(2));

@@ -138,7 +138,7 @@ impl Debugger {
             },
             Action::Duplicate => {
                 let bytes = waiting.bytes.clone();
-                self.replace(&waiting, Deed::Duplicated, bytes.clone(), by, at_ns);
+                self.record(&waiting, Deed::Duplicated, bytes.clone(), by, at_ns);
                 self.emit(direction, bytes.clone());
                 self.emit(direction, bytes);
                 self.passed(&waiting);
@@ -148,18 +148,18 @@ impl Debugger {
                 let length = length.unwrap_or(line.len() / 2).min(line.len());
                 let end = waiting.bytes.slice(line.len()..);
                 let bytes = Bytes::from([line.get(..length).unwrap_or_default(), &end].concat());
-                self.replace(&waiting, Deed::Truncated, bytes.clone(), by, at_ns);
+                self.record(&waiting, Deed::Truncated, bytes.clone(), by, at_ns);
                 self.emit(direction, bytes);
                 self.passed(&waiting);
             }
             Action::Corrupt => {
                 let bytes = corrupted(&waiting.bytes, &mut chance);
-                self.replace(&waiting, Deed::Corrupted, bytes.clone(), by, at_ns);
+                self.record(&waiting, Deed::Corrupted, bytes.clone(), by, at_ns);
                 self.emit(direction, bytes);
                 self.passed(&waiting);
             }
             Action::Slow(bytes_per_second) => {
-                self.act_on(&waiting, Deed::Slowed, by, at_ns);
+                self.record(&waiting, Deed::Slowed, Bytes::new(), by, at_ns);
                 self.emit_slowly(direction, waiting.bytes.clone(), bytes_per_second, at_ns);
                 self.passed(&waiting);
             }

@@ -102,7 +102,7 @@ impl Subject for Live<'_> {
             | Field::HttpMethod
             | Field::Exchange
             | Field::Conversation
-            // What passes now: nothing was done to it yet.
+            // What was done to it is known only when this has judged it.
             | Field::Done
             | Field::Held
             | Field::By

@@ -8,6 +8,7 @@
 //! `fixture.rs` leaves out what only happened once.
 
 mod acts;
+mod add;
 mod chosen;
 mod fixture;
 mod fold;
@@ -40,6 +41,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
+pub use add::{Addition, add, put_rules};
 pub use chosen::Chosen;
 pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};

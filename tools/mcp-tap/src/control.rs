@@ -237,7 +237,7 @@ impl Control {
         match std::thread::Builder::new().name("debugger".into()).spawn(move || control.keep_time()) {
             Ok(_) => state.has_timer = true,
             Err(error) => {
-                say(&format!("cannot start the debugger's clock: {error}; what is held stays until it is let go"))
+                say(&format!("cannot start the debugger's clock: {error}; what is held stays until it is let go"));
             }
         }
     }

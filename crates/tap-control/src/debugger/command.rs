@@ -97,15 +97,15 @@ impl Debugger {
         &self.calls.schemas
     }
 
-    /// Stops the clock of a held message: it stays until somebody says what becomes of it, or nobody is attached.
+    /// Sets the clock of a held message anew: it goes on by itself after so long, nanoseconds; `None` for never.
     ///
     /// # Errors
     ///
     /// When none is held under this number.
-    pub fn keep_held(&mut self, number: u64) -> Result<(), CommandError> {
+    pub fn keep_held(&mut self, number: u64, limit_ns: Option<u64>, at_ns: u64) -> Result<(), CommandError> {
         let waiting = self.sides.iter_mut().flat_map(|side| &mut side.queue).find(|waiting| waiting.number == number);
         match waiting.map(|waiting| &mut waiting.why) {
-            Some(Why::Held { until_ns, .. }) => *until_ns = None,
+            Some(Why::Held { until_ns, .. }) => *until_ns = limit_ns.map(|limit_ns| at_ns.saturating_add(limit_ns)),
             _ => return Err(CommandError::NothingHeld(number)),
         }
         Ok(())
@@ -123,7 +123,8 @@ impl Debugger {
             return Err(CommandError::NothingHeld(number));
         };
         let done = self.decide(waiting, how, by, at_ns);
-        let done = done.map_err(|(waiting, error)| {
+        let done = done.map_err(|refused| {
+            let (waiting, error) = *refused;
             self.side_mut(direction).put(index, waiting);
             error
         });
@@ -137,7 +138,7 @@ impl Debugger {
         how: Release,
         by: &str,
         at_ns: u64,
-    ) -> Result<(), (Waiting, CommandError)> {
+    ) -> Result<(), Box<(Waiting, CommandError)>> {
         let by = by.to_owned();
         match how {
             Release::Go => self.go(waiting, Some((Deed::Released, by)), at_ns),
@@ -157,22 +158,22 @@ impl Debugger {
                     waiting.changed_by = Some(by);
                     self.go(waiting, None, at_ns);
                 }
-                Err(error) => return Err((waiting, error)),
+                Err(error) => return Err(Box::new((waiting, error))),
             },
             Release::Drop => self.stop(waiting, Deed::Dropped, by, at_ns),
             Release::Answer(text) => {
                 let (id, kind) = (waiting.message.id.clone(), waiting.message.kind);
                 let Some(id) = id.filter(|_| kind == What::Request || kind.is_answer()) else {
-                    return Err((waiting, CommandError::NotARequest));
+                    return Err(Box::new((waiting, CommandError::NotARequest)));
                 };
                 match make::written(&id, &text) {
                     Some(answer) => self.answer(waiting, answer.into(), by, at_ns),
-                    None => return Err((waiting, CommandError::NotAnAnswer)),
+                    None => return Err(Box::new((waiting, CommandError::NotAnAnswer))),
                 }
             }
             Release::Error { code, message } => match self.error_for(&waiting, code, &message) {
                 Some(error) => self.answer(waiting, error, by, at_ns),
-                None => return Err((waiting, CommandError::NotARequest)),
+                None => return Err(Box::new((waiting, CommandError::NotARequest))),
             },
             Release::Later(ns) => {
                 let direction = waiting.message.direction;

@@ -54,7 +54,7 @@ impl Gate for Lines {
 }
 
 /// A pump from one pipe to another, in a thread.
-fn pump(doors: &Arc<Doors>) -> (std::io::PipeWriter, std::io::PipeReader, std::thread::JoinHandle<()>) {
+fn pump(doors: &Arc<Doors>) -> (io::PipeWriter, io::PipeReader, std::thread::JoinHandle<()>) {
     let (source, input) = io::pipe().unwrap();
     let (output, sink) = io::pipe().unwrap();
     let doors = doors.clone();

@@ -87,6 +87,7 @@ pub(crate) struct Tools {
         mcp-tap call add a=2 b=3 -- python server.py\n  \
         mcp-tap call search query=rust 'filter:={\"year\":2024}' --url https://example.com/mcp\n  \
         mcp-tap call report '{\"city\":\"Bern\"}'      on the server of the newest session\n  \
+        mcp-tap call add a=2 b=3 --into last           in a session that a tap is part of now\n  \
         mcp-tap call screenshot -o page.png -- npx -y some-server\n  \
         echo '{\"a\":2,\"b\":3}' | mcp-tap call add --json-args - -- python server.py",
     override_usage = "mcp-tap call [OPTIONS] TOOL [NAME=VALUE|NAME:=JSON|JSON]... -- COMMAND...\n       mcp-tap call [OPTIONS] TOOL [NAME=VALUE|NAME:=JSON|JSON]... --url URL"
@@ -120,6 +121,9 @@ pub(crate) struct Call {
     /// Ask for log messages from this level on, and show them on stderr
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS)]
     pub(crate) log_level: Option<String>,
+    /// Call it in a session that is live, in the name of its client, which sees nothing of it: the tap's name, or last
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "server", "session", "command", "name", "no_record", "bearer_env", "revision", "answer", "root", "log_level"])]
+    pub(crate) into: Option<String>,
     #[command(flatten)]
     pub(crate) server: Server,
 }

@@ -178,18 +178,13 @@ pub(crate) struct Release {
 /// Options of `inject`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
-        mcp-tap inject --tool add a=2 b=3\n  \
         mcp-tap inject '{\"method\":\"tools/list\"}'\n  \
         mcp-tap inject '{\"method\":\"notifications/tools/list_changed\"}' --to client --notify\n  \
         mcp-tap inject request.json --on postgres --timeout 5s")]
 pub(crate) struct Inject {
-    /// The message: JSON, or a file with it, or - for stdin; what is missing of `jsonrpc` and `id` is added. With --tool its
-    /// arguments: name=value, name:=JSON, or all of them as one JSON object
-    #[arg(value_name = "MESSAGE", required_unless_present = "tool")]
+    /// The message: JSON, or a file with it, or - for stdin; what is missing of `jsonrpc` and `id` is added
+    #[arg(value_name = "MESSAGE", required = true)]
     pub(crate) message: Vec<String>,
-    /// Call this tool
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["to", "notify"])]
-    pub(crate) tool: Option<String>,
     /// To whom
     #[arg(long, value_name = "SIDE", default_value = "server")]
     pub(crate) to: To,

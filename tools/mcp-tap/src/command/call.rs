@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod into;
 mod typed;
 
 use std::io::{IsTerminal, Read, Write};
@@ -36,6 +37,9 @@ pub(crate) fn call(global: &Global, mut call: Call) -> Result<u8, Failure> {
         return Err(Failure::new("there is no tool").hint("name it: mcp-tap call TOOL name=value … -- COMMAND"));
     };
     let base = call.json_args.as_deref().map(read_arguments).transpose()?;
+    if let Some(live) = &call.into {
+        return into::into_live(global, &call, &tool, base.as_deref(), live);
+    }
     let servers = meant(global, &call.server)?;
     let [server] = servers.as_slice() else {
         let names: Vec<String> = servers.iter().map(|server| shown(&server.name, false)).collect();

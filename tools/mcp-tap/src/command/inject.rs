@@ -20,10 +20,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn inject(global: &Global, inject: &Inject) -> Result<u8, Failure> {
     let mut tap = tap_on(inject.on.on.as_deref())?;
-    let message = match &inject.tool {
-        Some(tool) => call_of(global, &tap, tool, &arguments(&inject.message)?)?,
-        None => complete(&read(&inject.message)?)?,
-    };
+    let message = complete(&read(&inject.message)?)?;
     if inject.notify {
         tap.command("inject", json!({"to": inject.to.name(), "message": {"text": message}, "by": "mcp-tap inject"}))?;
         return Ok(0);
@@ -41,27 +38,14 @@ pub(crate) fn inject(global: &Global, inject: &Inject) -> Result<u8, Failure> {
 }
 
 /// What a live session answered.
-pub(crate) struct Answer {
+pub(super) struct Answer {
     /// The answer as it came, with the id that it was asked by.
-    pub(crate) text: String,
-    pub(crate) took_ms: u64,
+    pub(super) text: String,
+    pub(super) took_ms: u64,
 }
 
-/// Calls a tool in a live session: `session` names the tap as `--on` does, `arguments` is a JSON object. For `call --into`.
-#[expect(dead_code, reason = "`call` takes it over as `--into`")]
-pub(crate) fn into_live(
-    global: &Global,
-    session: Option<&str>,
-    tool: &str,
-    arguments: &str,
-    limit: Duration,
-) -> Result<Answer, Failure> {
-    let mut tap = tap_on(session)?;
-    let message = call_of(global, &tap, tool, arguments)?;
-    send(&mut tap, "server", &message, limit)
-}
-
-fn send(tap: &mut Tap, to: &str, message: &str, limit: Duration) -> Result<Answer, Failure> {
+/// Sends a request to this side of a live session, and waits for the answer.
+pub(super) fn send(tap: &mut Tap, to: &str, message: &str, limit: Duration) -> Result<Answer, Failure> {
     tap.wait_for_answers(Some(limit + GRACE));
     let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
     let params = json!({"to": to, "message": {"text": message}, "limit_ms": limit_ms, "by": "mcp-tap inject"});
@@ -105,43 +89,9 @@ fn complete(text: &str) -> Result<String, Failure> {
     String::from_utf8(completed).map_err(|_| Failure::new("the message is no text"))
 }
 
-/// A tool's arguments: one JSON object, or `name=value` and `name:=JSON`. A value that is JSON but no string is that, as in
-/// `a=2`; what should be text all the same is written `a:="2"`.
-fn arguments(words: &[String]) -> Result<String, Failure> {
-    if let [one] = words
-        && one.trim_start().starts_with('{')
-    {
-        return match scan(one.as_bytes(), &[]).content {
-            Content::NotJson(error) => Err(Failure::new(format!("the arguments are not JSON: {error}"))),
-            _ => Ok(one.clone()),
-        };
-    }
-    let mut object = b"{}".to_vec();
-    for word in words {
-        let Some((name, value)) = word.split_once('=') else {
-            return Err(Failure::new(format!("`{}` is no argument", shown(word, false)))
-                .hint("write name=value, or name:=JSON"));
-        };
-        let (name, is_json) = name.strip_suffix(':').map_or((name, false), |name| (name, true));
-        let parsed = scan(value.as_bytes(), &[]).content;
-        let is_value = !matches!(parsed, Content::NotJson(_) | Content::Blank);
-        if is_json && !is_value {
-            return Err(Failure::new(format!("the value of `{}` is not JSON", shown(name, false)))
-                .hint("write name=value for a text"));
-        }
-        let token = match is_value {
-            true => value.to_owned(),
-            false => Value::from(value).to_string(),
-        };
-        let place = [tap_control::Step::Member(name.into())];
-        object = tap_control::set(&object, &place, token.as_bytes()).unwrap_or(object);
-    }
-    String::from_utf8(object).map_err(|_| Failure::new("the arguments are no text"))
-}
-
 /// A call of a tool as the session's own client would make it: in the modern era with what that says of itself in each
 /// request.
-fn call_of(global: &Global, tap: &Tap, tool: &str, arguments: &str) -> Result<String, Failure> {
+pub(super) fn call_of(global: &Global, tap: &Tap, tool: &str, arguments: &str) -> Result<String, Failure> {
     let name = Value::from(tool);
     let meta = own_meta(global, tap).map(|meta| format!(",\"_meta\":{meta}")).unwrap_or_default();
     complete(&format!(

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,12 @@ use crate::filtering::read;
 use crate::following::follow;
 use crate::reference::Reference;
 use crate::text::{counted, pretty, shown};
+
+/// How long a message stays held that is open in an editor.
+const EDITING: Duration = Duration::from_secs(30 * 60);
+
+/// How long it stays when it was left there.
+const LEFT: Duration = Duration::from_secs(50);
 
 /// Who did it, as recordings tell it.
 const BY: &str = "mcp-tap release";
@@ -128,19 +135,18 @@ fn add_schema(global: &Global, tap: &Tap, held: &Value, params: &mut Map<String,
         return;
     }
     let tool = held.get("held").and_then(|held| held.get("target")).and_then(Value::as_str);
-    if let (Some(tool), Some(reference)) = (tool, tap.session().get(..13).and_then(|id| id.parse::<Reference>().ok())) {
-        // Without a recording, or before it is written, there is none: then the arguments are not judged.
-        if let Some(schema) = schema_of(global, &reference, tool) {
-            params.insert("schema".into(), schema.into());
-        }
+    // Without a recording, or before it is written, there is none: then the arguments are not judged.
+    if let Some(schema) = tool.and_then(|tool| recorded_schema(global, tap, tool)) {
+        params.insert("schema".into(), schema.into());
     }
 }
 
-fn schema_of(global: &Global, reference: &Reference, tool: &str) -> Option<String> {
+/// The input schema of a tool, as it was listed last in the recording of a live session.
+pub(super) fn recorded_schema(global: &Global, tap: &Tap, tool: &str) -> Option<String> {
+    let reference: Reference = tap.session().get(..13)?.parse().ok()?;
     let found = reference.resolve(global).ok()?;
     let followed = follow(global, &found, u64::MAX, |_| Ok(())).ok()?;
-    let state = followed.state_of(None)?;
-    let tool = state.lists.tool(tool)?;
+    let tool = followed.state_of(None)?.lists.tool(tool)?.clone();
     let schema = tool.text.node().get("inputSchema")?;
     Some(String::from_utf8_lossy(schema.bytes()).into_owned())
 }
@@ -148,8 +154,8 @@ fn schema_of(global: &Global, reference: &Reference, tool: &str) -> Option<Strin
 /// Opens a message in the editor, and sends what comes of it. What is wrong with it is told, and asked about.
 fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Value>) -> Result<u8, Failure> {
     let number = params.get("number").cloned().unwrap_or_default();
-    // As long as somebody looks at it, it stays: the editor is open for as long as it takes.
-    let _ = tap.command("held/keep", json!({"number": number}));
+    // Whoever edits is not to be hurried; but should he never come back, nobody waits for ever.
+    let _ = tap.command("held/keep", json!({"number": number, "ms": EDITING.as_millis()}));
     let folder =
         tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary folder can be made: {error}")))?;
     let path = folder.path().join("message.json");
@@ -186,6 +192,7 @@ fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Va
                 };
             }
             "q" => {
+                let _ = tap.command("held/keep", json!({"number": number, "ms": LEFT.as_millis()}));
                 say_of(global, tap, "it is still held");
                 return Ok(NO);
             }

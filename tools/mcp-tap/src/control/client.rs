@@ -113,7 +113,7 @@ pub(crate) fn taps() -> Result<Vec<Tap>, Failure> {
     Ok(taps)
 }
 
-/// Those that are meant: with a name those of that name, else all.
+/// Those that are meant: with a name those of that name, `last` for the one that was started last, else all.
 pub(crate) fn taps_on(name: Option<&str>) -> Result<Vec<Tap>, Failure> {
     let taps = taps()?;
     if taps.is_empty() {
@@ -123,6 +123,9 @@ pub(crate) fn taps_on(name: Option<&str>) -> Result<Vec<Tap>, Failure> {
     let Some(name) = name else {
         return Ok(taps);
     };
+    if name == "last" {
+        return Ok(taps.into_iter().last().into_iter().collect());
+    }
     let names: Vec<String> = taps.iter().map(|tap| tap.name().to_owned()).collect();
     let found: Vec<_> = taps.into_iter().filter(|tap| tap.is_called(name)).collect();
     if found.is_empty() {

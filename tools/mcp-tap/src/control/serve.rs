@@ -32,6 +32,10 @@ pub(crate) fn begin_to_listen(control: &Arc<Control>) {
             Ok(listener) => listener,
             Err(error) => return tracing::warn!("no control socket: {error}; traffic goes on"),
         };
+        if own.state().ended {
+            // It was over before there was a socket to remove.
+            return place::remove(&own.about.uuid);
+        }
         for stream in listener.incoming() {
             if own.state().ended {
                 return;
@@ -273,7 +277,8 @@ fn ask(
         "held/release" => release(control, params)?,
         "held/keep" => {
             let number = number(params, "number").ok_or_else(|| Refused::params("`number` is missing"))?;
-            control.with(|debugger, _| debugger.keep_held(number))?;
+            let limit_ns = self::number(params, "ms").map(|ms| ms.saturating_mul(1_000_000));
+            control.with(|debugger, at_ns| debugger.keep_held(number, limit_ns, at_ns))?;
             json!({})
         }
         "step" => {
