@@ -82,6 +82,11 @@ pub(super) struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// Whether it is of what a debugger did.
+    pub(super) fn is_act(&self) -> bool {
+        self.act.is_some()
+    }
+
     /// Whether it tells of nothing that passed, but is known.
     pub(super) fn is_beside(&self) -> bool {
         self.gaps_us.is_some() || self.note.is_some() || self.mark.is_some()
