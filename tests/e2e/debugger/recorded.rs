@@ -36,7 +36,8 @@ fn debugged(scratch: &Scratch) {
     assert!(live.line().contains("Lima"));
     // Ours, of which the client sees nothing.
     live.done(&["break", "off"]);
-    live.done(&["inject", "--tool", "forecast", "city=Tokyo"]);
+    let ours = r#"{"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Tokyo"}}}"#;
+    assert!(live.done(&["inject", ours]).contains("Tokyo"));
     live.end();
 }
 
