@@ -222,8 +222,8 @@ fn a_database_of_version_4_is_read_with_what_was_done() {
     let told = told(&store);
     assert_eq!(told, crate::traffic::told(&Store::open(&again).unwrap()));
     for part in [
-        "1.0 1000000 request id=1 tools/call (a) Ok with 9.0 edited with 4.0",
-        "4.0 4000000 request id=1 tools/call (c) Ok with 9.0 made by edited with 1.0",
+        "1.0 1000000 request id=1 tools/call (a) Ok with 8.0 edited with 4.0",
+        "4.0 4000000 request id=1 tools/call (c) Ok with 8.0 made by edited with 1.0",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
