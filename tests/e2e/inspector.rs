@@ -68,7 +68,7 @@ impl Terminal {
     }
 
     /// Closes it, as a window is closed.
-    fn close(self) -> Child {
+    pub(crate) fn close(self) -> Child {
         self.is_closed.store(true, Ordering::Relaxed);
         self.reader.join().unwrap();
         self.child

@@ -175,6 +175,18 @@ impl Store {
         Self::with(connection, path, true)
     }
 
+    /// An empty store that nobody else can open, for recordings in text form that are too large for memory: what does not fit
+    /// into a few megabytes lies in a temporary file that is gone with the store, however we end.
+    ///
+    /// # Errors
+    ///
+    /// When no temporary file can be made.
+    pub fn temporary() -> Result<Self, StoreError> {
+        let path = Path::new(":temporary:");
+        let connection = crate::schema::open_temporary(path)?;
+        Self::with(connection, path, true)
+    }
+
     /// Puts all recordings into a new database, where others find them too.
     ///
     /// # Errors

@@ -106,6 +106,14 @@ pub(crate) fn open_in_memory(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A private database in a temporary file of SQLite's own, which has no name that anybody could find.
+pub(crate) fn open_temporary(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |source| StoreError::sqlite(path, source);
+    let mut connection = Connection::open("").map_err(failed)?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
 fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     if user_version(&connection).is_ok() {

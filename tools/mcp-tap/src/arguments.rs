@@ -20,9 +20,9 @@ use tap_session::Rule;
 use crate::reference::Reference;
 
 pub(crate) use self::client::{Call, Server, Tools};
-pub(crate) use self::diff::{Diff, DiffFormat};
+pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
-pub(crate) use self::proxy::{Credentials, Proxy};
+pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
@@ -468,12 +468,12 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats --all --by client\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// What is counted together: calls of one tool, prompt or resource, or of one method
+    /// What is counted together
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,
     /// How to write it
@@ -494,8 +494,17 @@ pub(crate) enum StatsFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
+    /// Calls of one tool, prompt or resource
     Tool,
     Method,
+    /// Calls of one session; over HTTP of one session of MCP
+    Session,
+    /// Calls of one client, by the name and version that it gave
+    Client,
+    /// Calls that began in one hour of the clock
+    Hour,
+    /// Calls that failed with the same words, but for names, numbers and paths in them
+    Error,
 }
 
 /// Options of `state`.

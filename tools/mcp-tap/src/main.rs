@@ -22,10 +22,12 @@ mod paths;
 mod progress;
 mod recording;
 mod reference;
+mod said;
 mod searching;
 mod servers;
 mod subject;
 mod telling;
+mod temporary;
 mod text;
 
 use std::io::{IsTerminal, Write};

@@ -17,11 +17,17 @@ use crate::recording::{Recording, copies, say, session_start};
 
 /// Runs a tap to its end. Returns only when the server cannot be started or watched.
 pub(crate) fn run(global: &Global, run: Run) -> Result<u8, Failure> {
-    run_and(global, run, |_| {})
+    run_and(global, run, None, |_| {})
 }
 
-/// The same, with something to do when all was recorded: it gets the session's id.
-pub(crate) fn run_and(global: &Global, run: Run, after: impl FnOnce(&str)) -> Result<u8, Failure> {
+/// The same, with another command than that which is started to be written down, and with something to do when all was
+/// recorded: it gets the session's id.
+pub(crate) fn run_and(
+    global: &Global,
+    run: Run,
+    shown: Option<Vec<String>>,
+    after: impl FnOnce(&str),
+) -> Result<u8, Failure> {
     let mut command = run.command;
     let program = command.remove(0);
     let arguments = command;
@@ -41,7 +47,7 @@ pub(crate) fn run_and(global: &Global, run: Run, after: impl FnOnce(&str)) -> Re
     let clock = Clock::start();
     let spawned = ServerProcess::spawn(&program, &arguments, mask);
     let name = run.name.unwrap_or_else(|| name_of(&program, &arguments));
-    let command = lossy(&[&[program], arguments.as_slice()].concat());
+    let command = shown.unwrap_or_else(|| lossy(&[&[program], arguments.as_slice()].concat()));
     let mut start = session_start(clock, Transport::Stdio, name, command);
     start.server_pid = spawned.as_ref().ok().map(ServerProcess::id);
     tracing::info!(session = start.uuid, name = start.name, server_pid = start.server_pid, "server started");

@@ -7,7 +7,8 @@ use tap_session::{At, LinkKind, RowKind};
 use tap_text::{counted, duration};
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::sequence::Screen;
 use crate::sequence::bars::{belongings, moment, running};
 use crate::text::span;

@@ -10,7 +10,8 @@ use tap_text::{cut, shown};
 use unicode_width::UnicodeWidthStr;
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::text::{cell, right, span};
 use crate::view::timeline::what;
 
