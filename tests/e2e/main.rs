@@ -17,6 +17,7 @@ mod support;
 mod cases;
 mod commands;
 mod diff;
+mod doctor;
 mod faults;
 mod filters;
 mod fixtures;

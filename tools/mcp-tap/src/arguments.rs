@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
 mod diff;
+mod doctor;
 mod proxy;
 mod replay;
 mod verify;
@@ -18,6 +19,7 @@ use tap_session::Rule;
 use crate::reference::Reference;
 
 pub(crate) use self::diff::{Diff, DiffFormat};
+pub(crate) use self::doctor::Doctor;
 pub(crate) use self::proxy::{Credentials, Proxy};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
@@ -174,6 +176,12 @@ pub(crate) enum Command {
     Import(Import),
     /// Watch a bundled host and server talk through the tap, and see what was recorded
     Demo,
+    /// Find out why a server does not show up, by trying it as its host would
+    ///
+    /// Looks for its command on the host's PATH, starts it with what hosts give to servers and nothing else, says hello in either
+    /// era, and where that fails tries again with one thing changed, until it is known what is missing. Each problem comes with what
+    /// to do. Nothing is recorded. Exit code 1: there is a problem.
+    Doctor(Doctor),
     /// Where the database is, and what is in it
     Db(Db),
     /// What is configured, and where each value came from

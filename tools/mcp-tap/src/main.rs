@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         Command::Export(export) => command::transfer::export_session(&global, &export),
         Command::Redact(redact) => command::transfer::redact_files(&global, &redact),
         Command::Import(import) => command::transfer::import_files(&global, &import),
+        Command::Doctor(doctor) => command::doctor::doctor(&global, &doctor),
         Command::Demo => command::demo::demo(&global),
         Command::DemoServer => command::demo_server::serve().map_err(Failure::from),
         Command::Config(config) => command::config::config(&global, &config),

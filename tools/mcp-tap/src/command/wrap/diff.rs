@@ -44,7 +44,7 @@ pub(super) fn write(out: &mut Output, file: &ConfigurationFile, new: &str) -> Re
 }
 
 /// A line without what looks like a secret by its shape, wherever it stands.
-pub(super) fn without_shapes(line: &str) -> String {
+pub(crate) fn without_shapes(line: &str) -> String {
     let mut redactor = Redactor::new(Vec::new(), Vec::new());
     let mut line = line.to_owned();
     let mut found = redactor.bytes("stderr", &line);
