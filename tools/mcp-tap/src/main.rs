@@ -13,12 +13,14 @@ mod failure;
 mod filtering;
 mod following;
 mod hosts;
+mod keeping;
 mod marks;
 mod name;
 mod new_file;
 mod output;
 mod paths;
 mod progress;
+mod quantity;
 mod recording;
 mod reference;
 mod searching;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
     let Some(command) = command else {
         return without_command(&global);
     };
+    if let Command::Run(_) | Command::Proxy(_) = command {
+        keeping::configure(&global);
+    }
     let done = match command {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
