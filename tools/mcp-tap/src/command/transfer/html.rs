@@ -126,7 +126,7 @@ fn one(page: &mut String, entry: &Entry, longest: u64) {
          <span class=\"{class}\">{}</span><span class=\"n\">{}</span><span>{bar}</span><span class=\"n dim\">{}</span>",
         entry.number,
         duration(entry.at_ns),
-        text(entry.arrow),
+        entry.way(),
         text(&entry.what),
         text(&entry.outcome),
         entry.latency_ns.map(duration).unwrap_or_default(),

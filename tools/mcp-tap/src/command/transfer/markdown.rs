@@ -38,7 +38,7 @@ pub(super) fn write(report: &Report) -> String {
             "| {} | {} | {} | {} | {} | {} | {} |",
             entry.number,
             duration(entry.at_ns),
-            cell(entry.arrow),
+            entry.way(),
             cell(&entry.what),
             cell(&entry.outcome),
             entry.latency_ns.map(duration).unwrap_or_default(),
@@ -60,7 +60,7 @@ fn messages(text: &mut String, entry: &Entry) {
     if entry.message.text.is_empty() && entry.answer.is_none() {
         return;
     }
-    let head = format!("{} {} {}: {}", entry.number, entry.arrow, entry.what, entry.outcome);
+    let head = format!("{} {} {}: {}", entry.number, entry.way(), entry.what, entry.outcome);
     let _ = writeln!(text, "<details><summary>{}</summary>\n", super::html::escaped(&shown(&head, false)));
     for body in std::iter::once(&entry.message).chain(&entry.answer) {
         let shown = body.pretty(BODY_BYTES);

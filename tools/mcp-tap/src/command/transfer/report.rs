@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use tap_exchange::Exchange;
-use tap_frame::Origin;
+use tap_frame::{Direction, Origin};
 use tap_redact::{Redactor, Replaced};
 use tap_session::{RowKind, Severity};
 use tap_store::{Chosen, ListKind, Listed, Part as StorePart};
@@ -57,7 +57,7 @@ pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) at_ns: u64,
     pub(super) wall_ns: u64,
-    pub(super) arrow: &'static str,
+    pub(super) to_server: bool,
     pub(super) kind: RowKind,
     /// Method and what it is about.
     pub(super) what: String,
@@ -76,6 +76,11 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn is_call(&self) -> bool {
         self.kind == RowKind::Request
+    }
+
+    /// Which way it went, for people.
+    pub(super) fn way(&self) -> &'static str {
+        if self.to_server { "→" } else { "←" }
     }
 }
 
@@ -258,7 +263,7 @@ fn entry(found: &Found, listed: &Listed) -> Result<Entry, Failure> {
         number: row.at.seq,
         at_ns: row.at_ns,
         wall_ns: row.wall_ns,
-        arrow: row.stream.direction().arrow(),
+        to_server: row.stream.direction() == Direction::ToServer,
         kind: row.kind,
         what: what(row),
         method: row.method.as_deref().map(str::to_owned),

@@ -15,11 +15,11 @@ pub(super) fn write(report: &Report) -> String {
                 "seq": entry.number,
                 "unix_ns": entry.wall_ns,
                 "at_ns": entry.at_ns,
-                "to": if entry.arrow == "->" { "server" } else { "client" },
+                "to": if entry.to_server { "server" } else { "client" },
                 "method": entry.method,
                 "target": entry.target,
                 "outcome": entry.outcome,
-                "error_code": entry.error_code,
+                "error_code": entry.error_code.as_deref().map(number),
                 "latency_ns": entry.latency_ns,
                 "request_bytes": entry.bytes,
                 "answer_bytes": entry.answer_bytes,
@@ -30,4 +30,9 @@ pub(super) fn write(report: &Report) -> String {
         return "seq,unix_ns,at_ns,to,method,target,outcome,error_code,latency_ns,request_bytes,answer_bytes\n".into();
     }
     crate::command::stats::as_csv(&rows)
+}
+
+/// A code as a number, if it is one.
+fn number(code: &str) -> Value {
+    code.parse::<i64>().map_or_else(|_| code.into(), Value::from)
 }
