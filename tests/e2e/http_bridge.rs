@@ -21,7 +21,7 @@ use raw::{GET, post, send};
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// The path of our own echo server.
-fn echo_server() -> String {
+pub(crate) fn echo_server() -> String {
     let folder = std::path::Path::new(crate::support::TAP).parent().unwrap().to_owned();
     let program = folder.join("tap-echo-server");
     // Cargo builds the programs of this package alone before its tests.

@@ -19,18 +19,18 @@ use nix::unistd::Pid;
 use crate::support::{Scratch, TAP, talk, wait_for, wait_until};
 
 /// A terminal of 100 columns and 30 rows with a program on it.
-struct Terminal {
+pub(crate) struct Terminal {
     master: File,
     slave: OwnedFd,
     seen: Arc<Mutex<Vec<u8>>>,
-    child: Child,
+    pub(crate) child: Child,
     is_closed: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }
 
 impl Terminal {
     /// `setsid` makes the terminal the controlling one of the program, as it is of what is started in a window.
-    fn start(command: &Command) -> Self {
+    pub(crate) fn start(command: &Command) -> Self {
         let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
         // The end that is the window's is nobody else's.
@@ -68,13 +68,13 @@ impl Terminal {
     }
 
     /// Closes it, as a window is closed.
-    fn close(self) -> Child {
+    pub(crate) fn close(self) -> Child {
         self.is_closed.store(true, Ordering::Relaxed);
         self.reader.join().unwrap();
         self.child
     }
 
-    fn seen(&self) -> Vec<u8> {
+    pub(crate) fn seen(&self) -> Vec<u8> {
         self.seen.lock().unwrap().clone()
     }
 
@@ -84,19 +84,19 @@ impl Terminal {
 
     /// Waits until something is written behind the first `from` bytes.
     #[track_caller]
-    fn wait(&self, from: usize, text: &str) {
+    pub(crate) fn wait(&self, from: usize, text: &str) {
         wait_until(&format!("{text:?} is on the terminal"), || has(&self.seen()[from..], text.as_bytes()));
     }
 
     /// Types, and waits until something is written because of that.
     #[track_caller]
-    fn type_for(&mut self, keys: &str, text: &str) {
+    pub(crate) fn type_for(&mut self, keys: &str, text: &str) {
         let from = self.n_seen();
         self.type_in(keys);
         self.wait(from, text);
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 

@@ -157,3 +157,51 @@ fn a_playback_that_is_asked_to_end_leaves_a_report() {
         assert_eq!(replay.report().unwrap().asked, ["tools/list"]);
     }
 }
+
+#[test]
+fn the_steps_of_the_recipe_for_ci_do_what_they_say() {
+    let Some(python) = peers::python("the recipe for CI") else {
+        return;
+    };
+    let page = fs::read_to_string(root().join("docs/test-kits.md")).unwrap();
+    let recipe = page.split_once("```yaml\n").unwrap().1.split_once("```").unwrap().0;
+    let steps: Vec<&str> = recipe.lines().filter_map(|line| line.trim().strip_prefix("- run: ")).collect();
+    let installs = |step: &&&str| step.starts_with("pip install");
+    assert!(steps.len() >= 4 && steps.iter().filter(installs).count() == 1, "{steps:?}");
+    // A repository with what the recipe takes to be there.
+    let scratch = Scratch::new();
+    let kit = root().join("tests/kits/python");
+    fs::create_dir(scratch.path("tests")).unwrap();
+    fs::copy(kit.join("pytest_mcp_replay.py"), scratch.path("tests/pytest_mcp_replay.py")).unwrap();
+    fs::copy(demo(), scratch.path("tests/demo-server.mcprec")).unwrap();
+    let example = fs::read_to_string(kit.join("test_example.py")).unwrap();
+    let example = example.replace("../../../recordings/demo-server.mcprec", "demo-server.mcprec");
+    fs::write(scratch.path("tests/test_example.py"), example).unwrap();
+    let server = "import os\nos.execvp('mcp-tap', ['mcp-tap', 'demo-server'])\n";
+    fs::write(scratch.path("server.py"), server).unwrap();
+    let tap_folder = Path::new(TAP).parent().unwrap().to_str().unwrap();
+    let python_folder = python.folder().join("bin");
+    let path = format!("{tap_folder}:{}:{}", python_folder.to_str().unwrap(), std::env::var("PATH").unwrap());
+    let run = |step: &str| {
+        let mut command = Command::new("bash");
+        command.args(["-e", "-c", step]).current_dir(scratch.path("")).env("CI", "true").env("PATH", &path);
+        command.env("MCP_TAP_DB", scratch.db()).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("MCP_TAP");
+        talk(command, b"")
+    };
+    for step in steps.iter().filter(|step| !installs(step)) {
+        said(&run(step), true);
+    }
+    assert!(fs::read_to_string(scratch.path("verify.xml")).unwrap().contains("<testsuites"));
+    // And they fail where something is wrong: a secret, a server that has changed.
+    let fails = |what: &str| said(&run(steps.iter().find(|step| step.contains(what)).unwrap()), false);
+    fs::write(scratch.path("server.py"), server.replace("'demo-server']", "'no-such-server']")).unwrap();
+    fails("verify");
+    let recording = fs::read_to_string(demo()).unwrap();
+    fs::write(
+        scratch.path("tests/demo-server.mcprec"),
+        recording.replace("Oslo", "ghp_0123456789abcdefghijABCDEFGHIJ456789"),
+    )
+    .unwrap();
+    fails("redact --check");
+    fails("pytest");
+}

@@ -15,7 +15,9 @@ mod peers;
 mod support;
 
 mod cases;
+mod client;
 mod commands;
+mod debugger;
 mod diff;
 mod doctor;
 mod faults;

@@ -155,6 +155,20 @@ pub(crate) fn python1(test: &str) -> Option<Python> {
     or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Python)
 }
 
+/// An agent of a library, whose model follows a script, or nothing where this test has to be skipped.
+#[track_caller]
+pub(crate) fn agent(test: &str) -> Option<Python> {
+    static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let peers = Peers {
+        name: "agent",
+        interpreter: "python3",
+        manifest: &["requirements.txt"],
+        scripts: &["agent.py"],
+        install: &install_python,
+    };
+    or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Python)
+}
+
 /// The programs on Rust, or nothing where this test has to be skipped.
 #[track_caller]
 pub(crate) fn rust(test: &str) -> Option<Rust> {

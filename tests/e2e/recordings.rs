@@ -1,7 +1,7 @@
 //! The recordings in `recordings/`: each is played to the client that made it, which sees what it sees live, and held
 //! against the server that it was made of, which has not changed.
 //!
-//! `MCP_TAP_RECORD=1 cargo test -p mcp-tap --test e2e recordings` makes all of them anew. `recordings/conversations.rs` says
+//! `MCP_TAP_RECORDINGS=1 cargo test -p mcp-tap --test e2e recordings` makes all of them anew. `recordings/conversations.rs` says
 //! which there are.
 //!
 //! Hosts are too large to be fetched by a test. Where `MCP_TAP_HOSTS` names the folder that they are installed in, they play
@@ -45,6 +45,7 @@ impl Program {
             "node" => begin(peers::node(test)?.folder(), "node"),
             "python" => begin(peers::python(test)?.folder(), "bin/python"),
             "python1" => begin(peers::python1(test)?.folder(), "bin/python"),
+            "agent" => begin(peers::agent(test)?.folder(), "bin/python"),
             // The host itself is named in the script.
             "host" => Self { folder: std::env::temp_dir(), words: peers::node(test)?.script("host.mjs", &[]) },
             "rust" => Self { folder: std::env::temp_dir(), words: peers::rust(test)?.program(rest) },
@@ -148,10 +149,17 @@ impl Peers {
                 lines
             }
             Over::Http | Over::Sse => {
-                let served = Tap::start(scratch.tap(["replay", file, "--http", "127.0.0.1:0"]));
+                let report_path = scratch.path("report.json");
+                let report = ["--report", report_path.to_str().unwrap(), "--http", "127.0.0.1:0"];
+                let served = Tap::start(scratch.tap(["replay", file].iter().chain(&report)));
                 let path = if self.test.over == Over::Sse { "/sse" } else { "/mcp" };
                 let lines = self.seen(scratch, &[format!("http://{}{path}", served.address()).into()]);
                 served.stop();
+                let report: Value = serde_json::from_slice(&fs::read(&report_path).unwrap()).unwrap();
+                if !self.test.is_of_host() {
+                    assert_eq!((&report["misses"], &report["unused"]), (&json!([]), &json!([])), "{file}");
+                    assert!(report["sessions"].as_u64() >= Some(1), "{report:#}");
+                }
                 lines
             }
         }
@@ -203,7 +211,7 @@ fn check(file: &str) {
     };
     let scratch = Scratch::new();
     let recording = folder().join(file);
-    if std::env::var_os("MCP_TAP_RECORD").is_some_and(|value| value == "1") {
+    if std::env::var_os("MCP_TAP_RECORDINGS").is_some_and(|value| value == "1") {
         peers.live(&scratch, true);
         let path = recording.to_str().unwrap();
         let output = scratch.tap(["export", "last", "-o", path]).output().unwrap();
@@ -268,6 +276,8 @@ recordings! {
     rust_over_http: "rust-http.mcprec",
     rust_over_http_in_the_legacy_era: "rust-http-legacy.mcprec",
     the_bundled_server: "demo-server.mcprec",
+    pydantic_ai_on_stdio: "pydantic-ai.mcprec",
+    pydantic_ai_over_http: "pydantic-ai-http.mcprec",
     codex: "codex.mcprec",
     claude_code: "claude-code.mcprec",
     opencode_over_http: "opencode-http.mcprec",

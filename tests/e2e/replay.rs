@@ -2,7 +2,9 @@
 //!
 //! `replay/real.rs` has the clients of others.
 
+mod learning;
 pub(crate) mod real;
+mod served;
 
 use std::fs;
 use std::process::Output;

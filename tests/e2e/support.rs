@@ -39,14 +39,23 @@ impl Scratch {
     /// `mcp-tap ARGUMENTS` on this database, in an environment that configures nothing.
     pub(crate) fn tap<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(TAP);
-        for variable in
-            ["MCP_TAP_DB", "MCP_TAP_NAME", "MCP_TAP_OFF", "MCP_TAP_LOG", "NO_COLOR", "CLICOLOR_FORCE", "CI", "COLUMNS"]
-        {
+        for variable in [
+            "MCP_TAP_DB",
+            "MCP_TAP_NAME",
+            "MCP_TAP_OFF",
+            "MCP_TAP_LOG",
+            "MCP_TAP_RECORD",
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "CI",
+            "COLUMNS",
+        ] {
             command.env_remove(variable);
         }
         command.args(arguments).env("MCP_TAP_DB", self.db()).env("TZ", "UTC");
         command.env_remove("MCP_TAP_CONFIG");
         command.env("XDG_CONFIG_HOME", self.path("config")).env("XDG_STATE_HOME", self.path("state"));
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
 

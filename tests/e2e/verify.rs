@@ -2,6 +2,7 @@
 //!
 //! `verify/real.rs` has the servers of others.
 
+mod asking;
 mod real;
 
 use std::fs;

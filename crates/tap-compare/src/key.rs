@@ -203,16 +203,26 @@ impl Walks {
     pub fn key(&self, message: &[u8], rules: &Rules) -> Option<MatchKey> {
         let key = MatchKey::of(message, rules)?;
         let request = Request::read(message)?;
-        let first = key.clone().at(Place::FIRST);
+        let first = || key.clone().at(Place::FIRST);
         let place = match (&key.place, request.answers_questions()) {
-            (Place::Unknown(token), _) => match self.places.get(&(first, token.clone())) {
+            (Place::Unknown(token), _) => match self.places.get(&(first(), token.clone())) {
                 Some(number) => Place::Number(*number),
                 None => key.place.clone(),
             },
-            (Place::Number(_), true) => Place::Number(self.rounds.get(&first).copied().unwrap_or(1)),
+            (Place::Number(_), true) => Place::Number(self.rounds.get(&first()).copied().unwrap_or(1)),
             (Place::Number(_), false) => Place::FIRST,
         };
         Some(key.at(place))
+    }
+
+    /// Whether an answer gives something to go on from: there is something to [remember](Self::answered).
+    #[must_use]
+    pub fn goes_on(answer: &[u8]) -> bool {
+        let given =
+            Node::new(answer).get("result").map(|result| result.pick(["nextCursor", "requestState", "resultType"]));
+        given.is_some_and(|[cursor, state, kind]| {
+            cursor.is_some() || state.is_some() || kind.is_some_and(|kind| !kind.is_text("complete"))
+        })
     }
 
     /// Remembers what the answer to a request gave: a cursor for the next page, or a state for the next round.

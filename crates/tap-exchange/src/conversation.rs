@@ -36,11 +36,13 @@ impl Counts {
         }
         for event in &read.events {
             match event {
+                Event::Row(row) if row.is_made() => {}
                 Event::Row(row) => {
                     self.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
                     self.n_calls += u64::from(row.kind == RowKind::Request);
                     self.n_errors += u64::from(matches!(row.kind, RowKind::NotAMessage | RowKind::NotJson));
                 }
+                Event::Answered { stood_for: true, .. } | Event::Done { .. } => {}
                 Event::Answered { status, .. } => self.n_errors += u64::from(*status != Status::Ok),
             }
         }

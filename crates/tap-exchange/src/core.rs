@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tap_frame::{Frame, HttpPart, Origin, Stream};
+use tap_frame::{Act, Frame, HttpPart, Origin, Stream};
 use tap_jsonrpc::Notes;
 use tap_session::{
-    At, Event, FrameEnd, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, HttpSessionNumber,
-    Lens, MessageRow, Moment, Place, RowKind, Status,
+    At, Done, Event, FrameEnd, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest,
+    HttpSessionNumber, Lens, MessageRow, Moment, Place, RowKind, Status,
 };
 
 use crate::conversation::Conversations;
@@ -221,6 +221,7 @@ impl Core {
                 latency_ns: waited_ns(open),
                 status: if failed { Status::Error } else { Status::Ok },
                 error_code: failed.then(|| status.to_string()),
+                stood_for: false,
             });
         }
         drop(facts);
@@ -244,7 +245,7 @@ impl Core {
         open.answer_seq = Some(seq);
         let lost = match frame.frame.origin {
             Origin::Gap(lost) => lost,
-            Origin::Wire => 0,
+            Origin::Wire | Origin::Act(_) => 0,
         };
         let mut read = Read::default();
         match event {
@@ -267,6 +268,61 @@ impl Core {
         }
         read.frame = Some(frame);
         self.emit(open, read, false, sink);
+    }
+
+    /// Something was done in an exchange. `message` is the number of what it was done to.
+    pub(crate) fn act(
+        &mut self,
+        open: Option<&mut Open>,
+        number: u64,
+        text: Bytes,
+        place: Place,
+        message: Option<u64>,
+        sink: &mut Sink<'_>,
+    ) {
+        // What makes no sense is left out: the segment itself is sound.
+        let Some(act) = Act::read_head(&text) else {
+            return;
+        };
+        let made = Made {
+            stream: act.sent_on(),
+            origin: Origin::Act(act.deed),
+            bytes: text.clone(),
+            place,
+            end: FrameEnd::Newline,
+            source: None,
+        };
+        let frame = self.frame(made, Some(number));
+        let head_bytes = tap_frame::sent_offset(&text).unwrap_or(text.len()) as u64;
+        let mut read = Read::default();
+        if open.as_ref().is_some_and(|open| open.is_followed) {
+            self.follow(frame.frame.seq, number, HttpEvent::Act { act: &act, text, message }, &mut read);
+        }
+        let at = At { seq: frame.frame.seq, member: 0 };
+        if let Some(seq) = message
+            && !read.events.iter().any(|event| matches!(event, Event::Done { .. }))
+        {
+            let done = Box::new(Done { made: false, ..Done::of_act(&act, Some(at)) });
+            read.events.push(Event::Done { seq, done });
+        }
+        if !read.events.iter().any(|event| matches!(event, Event::Row(_))) {
+            let kind = match act.deed.sends() {
+                true if act.lost_bytes > 0 => RowKind::Gap,
+                true => RowKind::Body,
+                false => RowKind::Act,
+            };
+            let original = message.map(|seq| At { seq, member: 0 });
+            read.events.push(Event::Row(MessageRow {
+                lost_bytes: Some(act.lost_bytes).filter(|lost| *lost > 0),
+                done: Some(Box::new(Done { head_bytes, ..Done::of_act(&act, original) })),
+                ..row(&frame.frame, kind)
+            }));
+        }
+        read.frame = Some(frame);
+        match open {
+            Some(open) => self.emit(open, read, false, sink),
+            None => sink(read, &self.follower),
+        }
     }
 
     /// An event that is no frame: it says where to resume, or how long to wait.
@@ -300,6 +356,7 @@ impl Core {
                         latency_ns,
                         status: Status::Error,
                         error_code,
+                        stood_for: false,
                     });
                 }
                 (true, None) => read.n_broken_off += u64::from(is_broken_off),
@@ -354,6 +411,8 @@ pub(crate) fn row(frame: &Frame, kind: RowKind) -> MessageRow {
         latency_ns: None,
         lost_bytes: None,
         notes: Notes::default(),
+        done: None,
+        received: None,
     }
 }
 

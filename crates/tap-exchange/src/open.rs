@@ -1,5 +1,6 @@
 //! An exchange that has not ended: what of it is held until it makes a frame.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,6 +33,10 @@ pub(crate) struct Open {
     pub(crate) answer: Answer,
     /// The number of the newest frame of the answer.
     pub(crate) answer_seq: Option<u64>,
+    /// Where in the answer its newest messages begin, and their numbers.
+    pub(crate) given: VecDeque<(u64, u64)>,
+    /// What was done to messages that were not given out yet: the text, and where it lies.
+    pub(crate) acts: Vec<(Bytes, Place)>,
     /// Its events have ids, so that what is missing may still come in another exchange.
     pub(crate) may_be_resumed: bool,
 }
@@ -161,6 +166,8 @@ impl Open {
             request: self.request.clone(),
             asked: self.asked.clone(),
             early: self.early.clone(),
+            given: self.given.clone(),
+            acts: self.acts.clone(),
             answer,
             ..*self
         })
@@ -174,7 +181,8 @@ impl Open {
             Answer::Stream(stream) => size_of::<EventStream>() + stream.cutter.held_bytes(),
         };
         let asked = self.asked.len() * size_of::<At>();
-        size_of::<Self>() + self.request.bytes.len() + asked + self.n_early_bytes + answer
+        let acts: usize = self.acts.iter().map(|(text, _)| text.len()).sum();
+        size_of::<Self>() + acts + self.request.bytes.len() + asked + self.n_early_bytes + answer
     }
 
     /// An exchange whose request begins with this head; `None` where that is none.
@@ -205,6 +213,8 @@ impl Open {
             n_early_bytes: 0,
             answer: Answer::None,
             answer_seq: None,
+            given: VecDeque::new(),
+            acts: Vec::new(),
             may_be_resumed: false,
         })
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tap_frame::{HttpEnd, HttpPart, Origin, Piece, Segment, SegmentError, Stream};
+use bytes::Bytes;
+use tap_frame::{Act, HttpEnd, HttpPart, Origin, Piece, Segment, SegmentError, Stream};
 use tap_session::{
     Cut, Cutter, Event, FrameEnd, FrameHead, Gatherer, HTTP_EXCHANGES, HttpEvent, HttpFollower, Moment, Place,
     Recorded, RowKind,
@@ -129,7 +130,17 @@ impl HttpReading {
                 stderr.take(segment, now, piece, &mut |cut| line(core, gatherer, cut, sink));
             }
             // What a process says on its other streams is in exchanges here.
-            Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } => {}
+            Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } | Piece::Act { exchange: None, .. } => {}
+            Piece::Act { exchange: Some(exchange), offset, bytes, .. } => {
+                let place = Place { segment, offset: offset as u64 };
+                match self.open.get_mut(&exchange) {
+                    Some(open) => {
+                        open.acts.push((Bytes::copy_from_slice(bytes), place));
+                        acts(&mut self.core, open, false, sink);
+                    }
+                    None => self.core.act(None, exchange, Bytes::copy_from_slice(bytes), place, None, sink),
+                }
+            }
             Piece::Http { exchange, part: HttpPart::Request, offset, bytes, .. } => {
                 self.begin(exchange, Place { segment, offset: offset as u64 }, bytes, sink);
             }
@@ -207,6 +218,7 @@ impl HttpReading {
                     open.facts_mut().request_end_at_ns = Some(at_ns);
                 }
                 request(core, open, place, FrameEnd::Newline, sink);
+                acts(core, open, false, sink);
             }
             (HttpPart::Connected, Ok(bytes)) => {
                 let text = String::from_utf8_lossy(bytes);
@@ -224,6 +236,9 @@ impl HttpReading {
                 }
                 if open.is_requested {
                     answer(core, open, part, at_ns, place, bytes, sink);
+                    if !open.acts.is_empty() {
+                        acts(core, open, false, sink);
+                    }
                 } else {
                     open.n_early_bytes += bytes.map_or(0, <[u8]>::len);
                     open.early.push(Early { part, at_ns, place, bytes: bytes.map(<[u8]>::to_vec) });
@@ -311,6 +326,30 @@ const CUT_AT_ONCE: usize = 64 * 1024;
 
 /// Events that a compressed stream may have, beside one for each byte on the wire. Of more, there is nothing to learn.
 const EVENTS: u64 = 10_000;
+
+/// Messages of one answer that are remembered, to tell what is done to them.
+const GIVEN: usize = 4096;
+
+/// Gives out what was done to messages that were given out; where the exchange is over, all of it.
+fn acts(core: &mut Core, open: &mut Open, is_over: bool, sink: &mut Sink<'_>) {
+    for (text, place) in std::mem::take(&mut open.acts) {
+        let act = Act::read_head(&text);
+        let begins = act.as_ref().and_then(|act| act.message);
+        let message = match act.as_ref().map(|act| act.stream) {
+            Some(Stream::ToServer) => open.facts.request_seq,
+            _ if matches!(open.answer, Answer::Stream(_)) => {
+                open.given.iter().rev().find(|(this, _)| begins == Some(*this)).map(|(_, seq)| *seq)
+            }
+            _ => open.answer_seq,
+        };
+        if begins.is_some() && message.is_none() && !is_over {
+            open.acts.push((text, place));
+            continue;
+        }
+        let number = open.facts.number;
+        core.act(Some(open), number, text, place, message.filter(|_| begins.is_some()), sink);
+    }
+}
 
 /// Some of an event stream.
 fn events(core: &mut Core, open: &mut Open, stream: &mut EventStream, place: Place, bytes: &[u8], sink: &mut Sink<'_>) {
@@ -419,6 +458,12 @@ fn event(
     };
     let told = is_sound.then_some(HttpEvent::Event(&cut.event));
     core.answer(open, made, told, cut.event.event.as_deref(), cut.event.lost_bytes > 0, sink);
+    if let Some(seq) = open.answer_seq {
+        if GIVEN <= open.given.len() {
+            open.given.pop_front();
+        }
+        open.given.push_back((cut.start, seq));
+    }
 }
 
 /// Gives out all that is held of an exchange: it is over, or the recording is. `end` is how its answer ended.
@@ -437,6 +482,7 @@ fn give_up(core: &mut Core, open: &mut Open, end: FrameEnd, sink: &mut Sink<'_>)
             }
         }
     }
+    acts(core, open, true, sink);
 }
 
 /// A body that is no event stream.
@@ -458,7 +504,7 @@ fn whole(core: &mut Core, open: &mut Open, body: crate::open::WholeBody, end: Fr
 fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut Sink<'_>) {
     let head = match &cut {
         Cut::Frame(head) => Some(*head),
-        Cut::Part { .. } | Cut::End { .. } => None,
+        Cut::Part { .. } | Cut::Act { .. } | Cut::End { .. } => None,
     };
     let (Some(head), Some(Recorded::Frame(frame))) = (head, gatherer.take(cut)) else {
         return;
@@ -467,7 +513,7 @@ fn line(core: &mut Core, gatherer: &mut Gatherer, cut: Cut<'_>, sink: &mut Sink<
     let made = Made { stream, origin, bytes: frame.bytes, place, end, source: None };
     let frame = core.frame(made, None);
     let row = match origin {
-        Origin::Wire => row(&frame.frame, RowKind::Stderr),
+        Origin::Wire | Origin::Act(_) => row(&frame.frame, RowKind::Stderr),
         Origin::Gap(lost) => tap_session::MessageRow { lost_bytes: Some(lost), ..row(&frame.frame, RowKind::Gap) },
     };
     sink(Read { events: vec![Event::Row(row)], frame: Some(frame), ..Read::default() }, &core.follower);

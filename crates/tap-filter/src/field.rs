@@ -35,6 +35,10 @@ pub enum Field {
     HttpMethod,
     Exchange,
     Conversation,
+    Done,
+    Held,
+    By,
+    Fault,
     Body,
 }
 
@@ -73,10 +77,28 @@ pub struct FieldInfo {
 }
 
 const DIRECTIONS: &[&str] = &["c2s", "s2c"];
-const KINDS: &[&str] = &["request", "response", "notification", "batch", "raw", "stderr", "http", "gap"];
+const KINDS: &[&str] = &["request", "response", "notification", "batch", "raw", "stderr", "http", "gap", "act"];
 const STATUSES: &[&str] = &["ok", "tool_error", "error", "pending"];
 const SEVERITIES: &[&str] = &["note", "warning", "error"];
 const ERAS: &[&str] = &["legacy", "modern"];
+/// What a debugger can have done, in the order of the codes of these deeds.
+const DEEDS: &[&str] = &[
+    "held",
+    "released",
+    "edited",
+    "dropped",
+    "answered",
+    "injected",
+    "delayed",
+    "duplicated",
+    "reordered",
+    "truncated",
+    "corrupted",
+    "slowed",
+    "closed",
+    "crashed",
+];
+const YES: &[&str] = &["no", "yes"];
 const TRANSPORTS: &[&str] = &["stdio", "http"];
 
 const fn info(
@@ -102,7 +124,7 @@ pub const FIELDS: &[FieldInfo] = &[
         "kind",
         Some("k"),
         FieldKind::Word(KINDS),
-        "what it is; raw is no message, http an exchange without",
+        "what it is; raw is no message, http an exchange without, act what a debugger did",
     ),
     info(Field::Size, "size", None, FieldKind::Size, "bytes of the message"),
     info(Field::Method, "method", Some("m"), FieldKind::Text, "method; of an answer, that of its request"),
@@ -134,6 +156,10 @@ pub const FIELDS: &[FieldInfo] = &[
         FieldKind::Number,
         "number of its MCP session in a recording over HTTP",
     ),
+    info(Field::Done, "done", None, FieldKind::Word(DEEDS), "what a debugger did to it, or sent with it"),
+    info(Field::Held, "held", None, FieldKind::Duration, "how long a debugger held it"),
+    info(Field::By, "by", None, FieldKind::Text, "who did that: breakpoint 2, fault …"),
+    info(Field::Fault, "fault", None, FieldKind::Word(YES), "whether a fault did that"),
     info(Field::Body, "body", None, FieldKind::Text, "the bytes of the message as text"),
 ];
 
@@ -171,6 +197,11 @@ pub enum State {
     ToClient,
     ServerRequest,
     Problem,
+    Edited,
+    Held,
+    Injected,
+    Dropped,
+    Fault,
 }
 
 /// What is told of a state.
@@ -204,4 +235,9 @@ pub const STATES: &[StateInfo] = &[
     state(State::ToClient, "s2c", "goes to the client"),
     state(State::ServerRequest, "server_request", "a request of the server's"),
     state(State::Problem, "problem", "error, violation, no message at all, or a gap"),
+    state(State::Edited, "edited", "was edited by a debugger, or is what went on in place of that"),
+    state(State::Held, "held", "is held by a debugger, or was"),
+    state(State::Injected, "injected", "was sent by a debugger, and by neither side"),
+    state(State::Dropped, "dropped", "did not go on: dropped, answered by a debugger, or the connection was closed"),
+    state(State::Fault, "fault", "a fault was done to it, or made it"),
 ];

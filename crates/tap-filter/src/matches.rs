@@ -12,6 +12,9 @@ use crate::subject::{Found, Subject};
 /// What counts as slow, nanoseconds.
 pub(crate) const SLOW_NS: i128 = 1_000_000_000;
 
+/// What a debugger does to a message that does not go on then.
+pub(crate) const STOPPED: &[&str] = &["dropped", "answered", "closed", "crashed"];
+
 impl Expression {
     pub(crate) fn fits(&self, subject: &dyn Subject) -> bool {
         match self {
@@ -109,6 +112,11 @@ impl State {
             Self::ToClient => word(Field::Direction, "s2c"),
             Self::ServerRequest => kind("request") && word(Field::Direction, "s2c"),
             Self::Problem => Self::Error.holds(subject) || Self::Violation.holds(subject) || kind("raw") || kind("gap"),
+            Self::Edited => word(Field::Done, "edited"),
+            Self::Held => has(Field::Held),
+            Self::Injected => word(Field::Done, "injected"),
+            Self::Dropped => STOPPED.iter().any(|deed| word(Field::Done, deed)),
+            Self::Fault => word(Field::Fault, "yes"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::expression::{Expression, Test, TextTest, What};
 use crate::field::{Field, FieldKind, State};
-use crate::matches::SLOW_NS;
+use crate::matches::{SLOW_NS, STOPPED};
 
 /// What holds of every message that fits, and perhaps of others: questions that are answered by what lists show anyway.
 ///
@@ -109,6 +109,11 @@ impl State {
                 Self::Violation.plan(wanted),
                 words(Field::Kind, &["raw", "gap"]),
             ]),
+            Self::Edited => words(Field::Done, &["edited"]),
+            Self::Held => asks(Question::Has(Field::Held)),
+            Self::Injected => words(Field::Done, &["injected"]),
+            Self::Dropped => words(Field::Done, STOPPED),
+            Self::Fault => words(Field::Fault, &["yes"]),
         }
     }
 }

@@ -4,13 +4,15 @@
 //! and a line on stderr are frames too, which is why this crate lies below the parser and not beside it.
 //!
 //! Start reading at [`Frame`] (what everything is about), then [`Segment`] (how the data path hands over what passed) and
-//! [`HttpPart`] (what of HTTP is recorded).
+//! [`HttpPart`] (what of HTTP is recorded) and [`Act`] (what was done to the traffic by a debugger).
 
+mod act;
 mod http;
 mod segment;
 
 use bytes::Bytes;
 
+pub use act::{Act, Became, Deed, sent_offset};
 pub use http::{HttpEnd, HttpHead, HttpPart};
 pub use segment::{Piece, Pieces, SEGMENT_BYTES, Segment, SegmentError};
 
@@ -109,6 +111,9 @@ pub enum Origin {
     Wire,
     /// Bytes passed here that could not be recorded; this many of them. The other side did get them.
     Gap(u64),
+    /// Nobody wrote it: something was [done](Deed) to the traffic here. What was sent for it, if anything, went to one side
+    /// only, and the other side knows nothing of it.
+    Act(Deed),
 }
 
 /// One unit on the wire, exactly as it was seen: ground truth, never edited.
@@ -124,7 +129,8 @@ pub struct Frame {
     pub stream: Stream,
     /// How it came to be here.
     pub origin: Origin,
-    /// The bytes with their line ending, if they had one. Empty for a [gap](Origin::Gap).
+    /// The bytes with their line ending, if they had one. Empty for a [gap](Origin::Gap); of an [act](Origin::Act) its
+    /// whole text, for which see [`act`](Self::act) and [`message`](Self::message).
     pub bytes: Bytes,
 }
 
@@ -139,5 +145,23 @@ impl Frame {
     #[must_use]
     pub fn channel(&self) -> Channel {
         self.stream.channel()
+    }
+
+    /// What was done, if it is an act.
+    #[must_use]
+    pub fn act(&self) -> Option<Act> {
+        match self.origin {
+            Origin::Act(_) => Act::read(&self.bytes),
+            Origin::Wire | Origin::Gap(_) => None,
+        }
+    }
+
+    /// What went over the wire: the bytes, and of an act those that were sent.
+    #[must_use]
+    pub fn message(&self) -> Bytes {
+        match self.origin {
+            Origin::Act(_) => self.bytes.slice(sent_offset(&self.bytes).unwrap_or(self.bytes.len())..),
+            Origin::Wire | Origin::Gap(_) => self.bytes.clone(),
+        }
     }
 }

@@ -6,11 +6,12 @@
 //! Layout of `pieces`, one entry a piece, all numbers as LEB128 (seven bits a byte, lowest first, top bit: more follows):
 //! `tag`, `nanoseconds since the previous piece` (since `at_ns` for the first), `length`. The tag's low two bits are the
 //! stream's code, the next two say what it is: 0 chunk (its bytes are the next `length` of `bytes`), 1 gap (`length`
-//! bytes passed that were not kept), 2 end of the stream (length 0).
+//! bytes passed that were not kept), 2 end of the stream (length 0), 3 an [act](crate::Act) on the stream (its text is the
+//! next `length` of `bytes`; since schema 4).
 //!
 //! Where the low two bits are 3, it is a piece of an HTTP exchange: the next three bits are the [code](HttpPart::code) of
 //! the part, the bit above them says that it is a gap, and the exchange's number follows the tag, before the nanoseconds.
-//! The layout is part of the database format.
+//! In place of a part's code, 7 says that it is an act on a message of the exchange (since schema 4). The layout is part of the database format.
 
 use crate::Stream;
 use crate::http::HttpPart;
@@ -24,11 +25,14 @@ pub const SEGMENT_BYTES: usize = 256 * 1024;
 const CHUNK: u8 = 0;
 const GAP: u8 = 1;
 const END: u8 = 2;
+const ACT: u8 = 3;
 
 /// In place of a stream's code: a piece of an HTTP exchange.
 const HTTP: u8 = 3;
 /// Of such a piece: bytes that were not kept.
 const HTTP_GAP: u8 = 1 << 5;
+/// Of such a piece: an act, in place of the code of a part.
+const HTTP_ACT: u8 = 7;
 
 /// A stretch of recorded traffic: what passed on all streams, in order, with the clock of every read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,6 +103,17 @@ pub enum Piece<'a> {
         /// How many.
         n_bytes: u64,
     },
+    /// Something that was done to the traffic: [`Act::read`](crate::Act::read) says what.
+    Act {
+        /// Over HTTP: the exchange that it was done in.
+        exchange: Option<u64>,
+        /// Nanoseconds since the session opened.
+        at_ns: u64,
+        /// Where the text begins in [`Segment::bytes`].
+        offset: usize,
+        /// The text of the act.
+        bytes: &'a [u8],
+    },
 }
 
 impl Piece<'_> {
@@ -110,7 +125,8 @@ impl Piece<'_> {
             | Self::Gap { at_ns, .. }
             | Self::End { at_ns, .. }
             | Self::Http { at_ns, .. }
-            | Self::HttpGap { at_ns, .. } => at_ns,
+            | Self::HttpGap { at_ns, .. }
+            | Self::Act { at_ns, .. } => at_ns,
         }
     }
 }
@@ -211,6 +227,27 @@ impl Segment {
         self.push_tag(HTTP_GAP | part.code() << 2 | HTTP, Some(exchange), at_ns, wall_ns, n_bytes);
     }
 
+    /// Appends an act, over HTTP with the exchange that it was done in. `stream` is that on which bytes
+    /// [went out](crate::Act::sent_on); `head` is its
+    /// [text](crate::Act::write_head) up to the bytes that were sent, `sent` are these.
+    pub fn push_act(
+        &mut self,
+        exchange: Option<u64>,
+        stream: Stream,
+        at_ns: u64,
+        wall_ns: u64,
+        head: &[u8],
+        sent: &[u8],
+    ) {
+        let tag = match exchange {
+            Some(_) => HTTP_ACT << 2 | HTTP,
+            None => ACT << 2 | stream.code(),
+        };
+        self.push_tag(tag, exchange, at_ns, wall_ns, (head.len() + sent.len()) as u64);
+        self.bytes.extend_from_slice(head);
+        self.bytes.extend_from_slice(sent);
+    }
+
     /// The pieces, in the order in which they were appended.
     #[must_use]
     pub fn iter(&self) -> Pieces<'_> {
@@ -272,7 +309,11 @@ impl<'a> Pieces<'a> {
         let length = read_number(self.pieces, &mut at).ok_or(bad)?;
         self.at_ns = self.at_ns.saturating_add(distance_ns);
         let at_ns = self.at_ns;
-        let piece = if let Some(exchange) = exchange {
+        let is_act = tag >> 2 == if exchange.is_some() { HTTP_ACT } else { ACT };
+        let piece = if is_act {
+            let (offset, bytes) = self.take_bytes(offset, length)?;
+            Piece::Act { exchange, at_ns, offset, bytes }
+        } else if let Some(exchange) = exchange {
             let part = HttpPart::from_code(tag >> 2 & 7).ok_or(bad)?;
             match tag >> 5 {
                 0 => {
@@ -360,6 +401,7 @@ mod tests {
         End(Stream, u64),
         Http(u64, HttpPart, u64, Vec<u8>),
         HttpGap(u64, HttpPart, u64, u64),
+        Act(Option<u64>, u64, Vec<u8>),
     }
 
     fn owned() -> impl Strategy<Value = Owned> {
@@ -374,6 +416,8 @@ mod tests {
                 .prop_map(|(exchange, part, at, bytes)| Owned::Http(exchange, part, at, bytes)),
             (any::<u64>(), part(), any::<u64>(), any::<u64>())
                 .prop_map(|(exchange, part, at, n)| Owned::HttpGap(exchange, part, at, n)),
+            (any::<Option<u64>>(), any::<u64>(), prop::collection::vec(any::<u8>(), 0..300))
+                .prop_map(|(exchange, at, text)| Owned::Act(exchange, at, text)),
         ]
     }
 
@@ -388,6 +432,10 @@ mod tests {
                     Owned::End(s, at) => segment.push_end(*s, *at, 7),
                     Owned::Http(exchange, part, at, bytes) => segment.push_http(*exchange, *part, *at, 7, bytes),
                     Owned::HttpGap(exchange, part, at, n) => segment.push_http_gap(*exchange, *part, *at, 7, *n),
+                    Owned::Act(exchange, at, text) => {
+                        let (head, sent) = text.split_at(text.len() / 2);
+                        segment.push_act(*exchange, Stream::ToClient, *at, 7, head, sent);
+                    }
                 }
             }
             let stored = Segment::from_stored(segment.wall_ns, segment.at_ns, segment.pieces.clone(), segment.bytes.clone());
@@ -398,7 +446,8 @@ mod tests {
                 | Owned::Gap(_, at, _)
                 | Owned::End(_, at)
                 | Owned::Http(_, _, at, _)
-                | Owned::HttpGap(_, _, at, _)) = piece;
+                | Owned::HttpGap(_, _, at, _)
+                | Owned::Act(_, at, _)) = piece;
                 newest = newest.max(*at);
                 *at = newest;
             }
@@ -414,6 +463,10 @@ mod tests {
                     Owned::Http(exchange, part, at_ns, bytes.to_vec())
                 }
                 Piece::HttpGap { exchange, part, at_ns, n_bytes } => Owned::HttpGap(exchange, part, at_ns, n_bytes),
+                Piece::Act { exchange, at_ns, bytes, offset } => {
+                    assert_eq!(&stored.bytes[offset..offset + bytes.len()], bytes);
+                    Owned::Act(exchange, at_ns, bytes.to_vec())
+                }
             }).collect();
             prop_assert_eq!(read, expected);
         }
@@ -429,10 +482,12 @@ mod tests {
     fn damage_is_told_with_its_place() {
         for (pieces, bytes, expected) in [
             (&[0, 0][..], &b""[..], SegmentError::BadHeader { offset: 0 }),
-            (&[0b0001_1111, 1, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
+            (&[0b0001_1111, 1, 0, 1], b"", SegmentError::MissingBytes { offset: 0 }),
+            (&[0b0011_1111, 1, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
             (&[0b0100_0011, 1, 0, 0], b"", SegmentError::BadHeader { offset: 0 }),
             (&[3, 0x80], b"", SegmentError::BadHeader { offset: 0 }),
-            (&[2, 0, 0, 0b1100, 0, 0], b"", SegmentError::BadHeader { offset: 3 }),
+            (&[2, 0, 0, 0b1_0000, 0, 0], b"", SegmentError::BadHeader { offset: 3 }),
+            (&[2, 0, 0, 0b1101, 0, 1], b"", SegmentError::MissingBytes { offset: 3 }),
             (&[0, 0, 5], b"abc", SegmentError::MissingBytes { offset: 0 }),
             (
                 &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0],

@@ -9,6 +9,7 @@ mod additions;
 mod answer;
 mod authority;
 mod body;
+mod ending;
 mod endpoint;
 mod exchange;
 mod first_event;

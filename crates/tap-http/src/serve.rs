@@ -2,9 +2,11 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use http::{Request, Response};
@@ -12,13 +14,13 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::GracefulConnection;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::body::Body;
+use crate::body::{Body, BodyError};
+use crate::ending::{Ending, Member, Stage};
 use crate::listen::{Certified, Listener};
 use crate::route::{KEEP_ALIVE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_RETRIES};
 use crate::upstream::{
@@ -63,13 +65,9 @@ impl Default for ServeOptions {
 struct Shared<H> {
     handler: Arc<H>,
     builder: Builder<TokioExecutor>,
-    graceful: GracefulShutdown,
     n_connections: AtomicU64,
     tls: Option<Arc<Certified>>,
-    /// Closed when connections are to end at once.
-    cut: watch::Receiver<()>,
-    /// Closed when the last of them has ended.
-    alive: mpsc::Sender<()>,
+    ending: Arc<Ending>,
 }
 
 /// Serves until `stop`, then lets exchanges end for a moment, cuts those that do not, and returns when all are over.
@@ -79,16 +77,12 @@ pub async fn serve(
     options: ServeOptions,
     stop: impl Future<Output = ()>,
 ) {
-    let (cut, cut_seen) = watch::channel(());
-    let (alive, mut alive_seen) = mpsc::channel(1);
     let shared = Shared {
         handler,
         builder: builder(options),
-        graceful: GracefulShutdown::new(),
         n_connections: AtomicU64::new(0),
         tls: listener.tls.clone(),
-        cut: cut_seen,
-        alive,
+        ending: Arc::default(),
     };
     let accepting = async {
         let all = listener.sockets.iter().map(|socket| accept(socket, &shared));
@@ -100,10 +94,11 @@ pub async fn serve(
         () = accepting => {}
     }
     drop(listener);
-    let Shared { graceful, alive, cut: cut_seen, .. } = shared;
-    let _ = tokio::time::timeout(LAST_EXCHANGES, graceful.shutdown()).await;
-    drop((cut, cut_seen, alive));
-    while alive_seen.recv().await.is_some() {}
+    let ending = &shared.ending;
+    ending.ask(Stage::Finish);
+    let _ = tokio::time::timeout(LAST_EXCHANGES, ending.all_ended()).await;
+    ending.ask(Stage::Cut);
+    ending.all_ended().await;
 }
 
 /// How connections of clients are served.
@@ -160,21 +155,16 @@ fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
         let handler = handler.clone();
         async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
     });
-    let (mut cut, alive) = (shared.cut.clone(), shared.alive.clone());
+    let (builder, mut member) = (shared.builder.clone(), shared.ending.join());
     let Some(tls) = shared.tls.clone() else {
-        let connection = shared.builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let watched = shared.graceful.watch(connection);
-        return until_cut(watched, cut, alive);
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        go_on(connection, member);
+        return;
     };
-    let (builder, watcher) = (shared.builder.clone(), shared.graceful.watcher());
     tokio::spawn(async move {
-        let stream = tokio::select! {
-            stream = shake_hands(stream, &tls) => stream,
-            _ = cut.changed() => return,
-        };
-        if let Some(stream) = stream {
+        if let Some(Some(stream)) = member.until_cut(shake_hands(stream, &tls)).await {
             let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-            until_cut(watcher.watch(connection), cut, alive);
+            go_on(connection, member);
         }
     });
 }
@@ -199,20 +189,23 @@ async fn shake_hands(stream: TcpStream, tls: &Certified) -> Option<tokio_rustls:
 }
 
 /// Lets a connection go on until it ends, or all are to end.
-fn until_cut(
-    watched: impl Future<Output = Result<(), crate::body::BodyError>> + Send + 'static,
-    mut cut: watch::Receiver<()>,
-    alive: mpsc::Sender<()>,
-) {
+fn go_on<C>(connection: C, mut member: Member)
+where
+    C: GracefulConnection<Error = BodyError> + Send + 'static,
+{
     tokio::spawn(async move {
-        tokio::select! {
-            ended = watched => {
-                if let Err(error) = ended {
-                    tracing::debug!(error, "a connection ended early");
-                }
+        let mut connection = pin!(connection);
+        let mut is_finishing = false;
+        let ended = poll_fn(|context| {
+            match member.stage(context) {
+                Stage::Cut => return Poll::Ready(Ok(())),
+                Stage::Finish if !std::mem::replace(&mut is_finishing, true) => connection.as_mut().graceful_shutdown(),
+                Stage::Finish | Stage::GoOn => {}
             }
-            _ = cut.changed() => {}
+            connection.as_mut().poll(context)
+        });
+        if let Err(error) = ended.await {
+            tracing::debug!(error, "a connection ended early");
         }
-        drop(alive);
     });
 }

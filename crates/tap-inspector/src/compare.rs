@@ -6,9 +6,10 @@ mod laid;
 use tap_compare::{DriftClass, Piece};
 use tap_session::At;
 
-use crate::data::SessionKey;
+use crate::data::{Began, SessionKey};
 use crate::effect::Ticket;
-use crate::model::{Asked, Pane, View};
+use crate::model::{Pane, View};
+use crate::open::Asked;
 
 pub(crate) use laid::{DiffLine, Laid, beside_width};
 
@@ -19,6 +20,8 @@ pub struct CompareQuery {
     pub a: SessionKey,
     /// The other, of which it is told how it differs.
     pub b: SessionKey,
+    /// Of A and of B: the one session of MCP that is compared, where a recording over HTTP holds many; `None` for all as one.
+    pub conversations: [Option<u64>; 2],
     /// Paths that do not count, as `mcp-tap diff --ignore` takes them.
     pub ignore: Vec<String>,
     /// How often it was asked for anew: what was read for another number is not used again.
@@ -73,8 +76,8 @@ pub struct CompareLine {
 pub struct ComparedSide {
     /// How it is named on the command line.
     pub reference: String,
-    /// When it began, as people write it here.
-    pub began: String,
+    /// When it began.
+    pub began: Began,
     /// Name and version of the server.
     pub server: String,
     /// Calls that are compared.
@@ -87,6 +90,8 @@ pub struct ComparedSide {
     pub through: u64,
     /// It goes on.
     pub live: bool,
+    /// How many sessions of MCP it holds.
+    pub n_conversations: u64,
 }
 
 /// How two sessions differ: a part of it. Figures are those up to now, lines those since the last part.

@@ -9,6 +9,36 @@ use tap_session::{At, MessageRow, RowKind, Severity, Status};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey(pub i64);
 
+/// When something began, as people write it where they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Began {
+    /// Nanoseconds since the Unix epoch.
+    pub unix_ns: u64,
+    /// In the year that it is now: `Nov 30 12:00`.
+    pub this_year: String,
+    /// In another one: `2025-11-30 12:00`.
+    pub other_year: String,
+}
+
+impl Began {
+    /// As it is written now.
+    pub(crate) fn told(&self, now_unix_ns: u64, utc_offset_seconds: i32) -> &str {
+        let year = |unix_ns: u64| year_of((unix_ns / 1_000_000_000).cast_signed() + i64::from(utc_offset_seconds));
+        if year(self.unix_ns) == year(now_unix_ns) { &self.this_year } else { &self.other_year }
+    }
+}
+
+/// The year of a moment, seconds since 1970, in the Gregorian calendar.
+fn year_of(unix_s: i64) -> i64 {
+    // Years are counted from March, so that the day that comes every four years is the last one; 400 of them repeat.
+    let days = unix_s.div_euclid(86_400) + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    // January is the 307th day from March on.
+    era * 400 + year + i64::from(day_of_year >= 306)
+}
+
 /// How a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
@@ -43,8 +73,8 @@ pub struct SessionLine {
     pub revision: Option<String>,
     /// `stdio` or `http`.
     pub transport: &'static str,
-    /// When it began, as people write it here.
-    pub began: String,
+    /// When it began.
+    pub began: Began,
     /// How long it lasted, nanoseconds.
     pub lasted_ns: u64,
     /// How it stands.
@@ -242,4 +272,28 @@ pub enum Moment {
     Since(u64),
     /// This time of day where the person is, the first time that it was in the session: nanoseconds since midnight.
     Clock(u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_year_is_told() {
+        let began = Began { unix_ns: 1_764_504_000_000_000_000, this_year: "Nov 30".into(), other_year: "2025".into() };
+        for (now_unix_s, offset, expected) in [
+            (1_764_504_000, 0, "Nov 30"),
+            (1_767_225_599, 0, "Nov 30"),
+            (1_767_225_600, 0, "2025"),
+            (1_767_225_600, -3_600, "Nov 30"),
+            (1_735_689_600, 0, "Nov 30"),
+            (1_735_689_599, 0, "2025"),
+            (0, 0, "2025"),
+        ] {
+            assert_eq!(began.told(now_unix_s * 1_000_000_000, offset), expected, "{now_unix_s} {offset}");
+        }
+        for (unix_s, year) in [(0, 1970), (951_782_400, 2000), (4_107_542_399, 2100), (-1, 1969), (68_169_600, 1972)] {
+            assert_eq!(year_of(unix_s), year, "{unix_s}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::about::{About, AboutPart};
 use crate::compare::{CompareQuery, Compared, LineDifferences};
 use crate::data::{FindingLine, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine, StatedFacts};
 use crate::overview::Overview;
+use crate::picture::{Picture, PictureQuery};
 use crate::search::Hits;
 use crate::sessions::SessionSummary;
 use crate::stats::{StatsAnswer, StatsQuery};
@@ -111,6 +112,8 @@ pub enum Query {
     CompareReport(CompareQuery),
     /// What fits in all sessions, the newest first; told in parts.
     Search(Arc<Filter>),
+    /// The pixels of an image.
+    Picture(PictureQuery),
 }
 
 /// Which rows are wanted.
@@ -160,6 +163,19 @@ pub struct RowsAnswer {
     pub last_seq: u64,
 }
 
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Which.
+    pub session: SessionKey,
+    /// The number of its newest message that is known.
+    pub last_seq: u64,
+    /// It goes on.
+    pub live: bool,
+    /// What all of it meant was worked out, up to where it was when it was looked at: there are no more messages than this.
+    pub complete: bool,
+}
+
 /// An answer.
 #[derive(Debug)]
 pub enum Answer {
@@ -205,6 +221,8 @@ pub enum Answer {
     Report(Vec<u8>),
     /// What was found in all sessions, since the last part.
     Hits(Box<Hits>),
-    /// A session has grown, or is over: its newest number, and whether it is live.
-    Grown(SessionKey, u64, bool),
+    /// An image.
+    Picture(Box<Picture>),
+    /// A session has grown, is over, or all of it was worked out.
+    Grown(Growth),
 }

@@ -4,7 +4,8 @@ use tap_session::{At, RowKind};
 
 use crate::data::Row;
 use crate::effect::{Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
-use crate::model::{Asked, Inspector, Open};
+use crate::model::Inspector;
+use crate::open::{Asked, Open};
 
 /// How many messages behind a request are looked at for what came while it ran.
 const LOOKED_AT: usize = 500;

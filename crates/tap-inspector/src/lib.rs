@@ -20,12 +20,15 @@ mod compare;
 mod data;
 mod detail;
 mod effect;
+mod findings;
 mod fold;
 mod input;
 mod keymap;
 mod list;
 mod model;
+mod open;
 mod overview;
+mod picture;
 mod place;
 mod prompt;
 mod search;
@@ -42,21 +45,23 @@ mod tools;
 mod tree;
 mod update;
 mod view;
+pub mod words;
 
 pub use about::{About, AboutLine, AboutPart, Pointed, Target};
 pub use compare::{CompareLine, ComparePlace, CompareQuery, CompareSign, Compared, ComparedSide, LineDifferences};
 pub use data::{
-    Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey, SessionLine,
-    StatedFacts, Tone, Whole,
+    Began, Digested, EndKind, Fact, FindingLine, HttpRequest, MarkLine, MessageParts, Moment, Row, SessionKey,
+    SessionLine, StatedFacts, Tone, Whole,
 };
-pub use effect::{Answer, Effect, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
+pub use effect::{Answer, Effect, Growth, Query, RowsAnswer, RowsPart, RowsQuery, Ticket};
 pub use input::{Input, Key, KeyCode, Mouse, MouseKind};
 pub use keymap::{Action, Binding, KEYMAP, Scope};
 pub use model::{Inspector, View};
 pub use overview::{Overview, Part as OverviewPart};
+pub use picture::{Colours, PICTURE_PIXELS, Picture, PictureQuery};
 pub use search::{Hit, HitSession, Hits, KEPT_HITS, Snippet};
 pub use sessions::{SessionSummary, Sort};
 pub use settings::{HISTORY, Keys, Remembered};
-pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery};
+pub use stats::{STATS_LINES, StatsAnswer, StatsBy, StatsLine, StatsQuery, StatsSpent};
 pub use theme::Theme;
 pub use tools::{Difference, OfferChange, OfferKind, OfferLine, ToolsAnswer};

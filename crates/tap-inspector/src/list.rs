@@ -28,6 +28,8 @@ pub(crate) struct Rows {
     at_end: bool,
     /// The cursor stays at the end as the list grows.
     pub(crate) follow: bool,
+    /// The cursor is to be at the end as soon as it is known where that is, and stays there then.
+    pub(crate) to_end: bool,
     pending: Option<(Ticket, RowsPart)>,
     /// Where the cursor is to be when rows come.
     wanted: Option<At>,
@@ -84,8 +86,8 @@ impl Rows {
     /// Forgets all rows and begins anew. What was pending is of no use any more.
     pub(crate) fn reset(&mut self, ticket: Ticket, part: RowsPart) -> Option<Ticket> {
         let cancelled = self.pending.take().map(|(ticket, _)| ticket);
-        let follow = self.follow;
-        *self = Self { follow, wanted: self.wanted, pending: Some((ticket, part)), ..Self::default() };
+        let (follow, to_end, wanted) = (self.follow, self.to_end, self.wanted);
+        *self = Self { follow, to_end, wanted, pending: Some((ticket, part)), ..Self::default() };
         cancelled
     }
 
@@ -97,6 +99,7 @@ impl Rows {
     /// Says where the cursor is to be when rows come.
     pub(crate) fn want(&mut self, at: At) {
         self.wanted = Some(at);
+        self.to_end = false;
     }
 
     /// Puts the cursor on a row that is there. False when it is not.
@@ -105,6 +108,7 @@ impl Rows {
             return false;
         };
         self.wanted = None;
+        self.to_end = false;
         self.cursor = index;
         self.keep_in_sight(height);
         true
@@ -121,6 +125,7 @@ impl Rows {
     /// Puts the cursor on the row of a message, or on the nearest before it.
     pub(crate) fn go_near(&mut self, at: At, height: usize) {
         self.wanted = None;
+        self.to_end = false;
         self.cursor = self.nearest(at);
         self.keep_in_sight(height);
     }
@@ -138,7 +143,7 @@ impl Rows {
         // Who moves has seen what was looked for, and is not thrown back to it.
         self.wanted = None;
         if rows < 0 {
-            self.follow = false;
+            (self.follow, self.to_end) = (false, false);
         }
         self.keep_in_sight(height);
     }
@@ -192,6 +197,18 @@ impl Rows {
         self.under.retain(|_, over| *over != call);
         self.cursor = to.map_or(0, |at| self.nearest(at));
         self.keep_in_sight(height);
+    }
+
+    /// Goes to the end: at once, or, while that is not known, when it is. A session that goes on is followed.
+    pub(crate) fn go_to_end(&mut self, live: bool, complete: bool) {
+        (self.follow, self.to_end) = (live, !complete);
+    }
+
+    /// Now that it is known where the list ends: whether that is where the cursor is to be, and too far for going there a page
+    /// at a time.
+    pub(crate) fn ends_elsewhere(&self, last_seq: u64) -> bool {
+        let known = self.rows.last().map_or(0, |last| last.at().seq);
+        self.to_end || self.follow && last_seq.saturating_sub(known) > KEPT as u64
     }
 
     /// What to fetch, if anything: the cursor is near an end of what is there.

@@ -1,30 +1,23 @@
 //! The model: all that the inspector knows, and which questions are open.
 
-use std::collections::BTreeMap;
-use std::ops::{Bound, Range};
-use std::sync::Arc;
+use std::ops::Range;
 
-use tap_filter::Filter;
-use tap_session::{At, Severity};
+use tap_session::At;
 
 use crate::about::Slot;
 use crate::compare::Compare;
-use crate::data::{FindingLine, MarkLine, MessageParts, Row, SessionKey, SessionLine};
+use crate::data::{MessageParts, SessionKey};
 use crate::detail::Find;
 use crate::effect::{Query, Ticket};
 use crate::keymap::{Action, Scope};
-use crate::list::Rows;
-use crate::overview::Overseen;
+use crate::open::Open;
+use crate::picture::{Colours, Shown};
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::search::Search;
-use crate::sequence::Sequence;
 use crate::sessions::Sessions;
 use crate::settings::Keys;
-use crate::state::Stated;
-use crate::stats::Stats;
 use crate::theme::Theme;
-use crate::tools::Tools;
 use crate::tree::Tree;
 use crate::update::MarkPart;
 
@@ -51,13 +44,11 @@ pub enum View {
     Search,
 }
 
-/// How many messages that broke a rule are looked at for the next one without a row.
-const LOOK_AT: usize = 200;
-
 /// The inspector.
 #[derive(Debug)]
 pub struct Inspector {
     pub(crate) theme: Theme,
+    pub(crate) colours: Colours,
     /// Columns and rows.
     pub(crate) size: (u16, u16),
     /// Nanoseconds since the Unix epoch, as it was told last.
@@ -102,242 +93,6 @@ pub(crate) struct Note {
 pub(crate) enum Pane {
     List,
     Detail,
-}
-
-/// A question about something that the cursor is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked<T> {
-    /// About what. It stays when there is no answer, so that it is not asked for without end.
-    pub(crate) of: T,
-    /// Which question; `None` once it was answered.
-    pub(crate) ticket: Option<Ticket>,
-}
-
-/// What was asked of a message that is on its way. It is dropped when the cursor goes to another one before.
-#[derive(Debug, Default)]
-pub(crate) struct Postponed {
-    /// Of which.
-    pub(crate) of: Option<At>,
-    /// In the order in which it was asked.
-    pub(crate) actions: Vec<Action>,
-}
-
-/// A session that is open.
-#[derive(Debug)]
-pub(crate) struct Open {
-    pub(crate) session: SessionLine,
-    pub(crate) calls: bool,
-    pub(crate) rows: Rows,
-    pub(crate) filter: Option<Arc<Filter>>,
-    pub(crate) last_seq: u64,
-    pub(crate) live: bool,
-    pub(crate) pane: Pane,
-    pub(crate) zoomed: bool,
-    pub(crate) detail: Option<Detail>,
-    pub(crate) detail_asked: Option<Asked<At>>,
-    /// What is to be done with a message as soon as it is here.
-    pub(crate) postponed: Postponed,
-    /// JSON inside strings is opened up.
-    pub(crate) opens_strings: bool,
-    pub(crate) state: Stated,
-    /// The message that is looked at, where that is not the one of the row with the cursor.
-    pub(crate) point: Option<Point>,
-    /// A question where a moment is.
-    pub(crate) moment: Option<Ticket>,
-    pub(crate) findings: Findings,
-    pub(crate) overseen: Overseen,
-    pub(crate) sequence: Sequence,
-    pub(crate) stats: Stats,
-    pub(crate) tools: Tools,
-    /// Where the cursor jumped from, and how far back among them it is.
-    pub(crate) jumps: Vec<At>,
-    pub(crate) jumps_back: usize,
-    pub(crate) marks: BTreeMap<At, MarkLine>,
-    /// The question about them that was asked last, while it is open.
-    pub(crate) marking: Option<Ticket>,
-    /// Looking for the next problem, this way, from here.
-    pub(crate) seeking: Option<Seeking>,
-    /// A question about what came while a call was running.
-    pub(crate) unfolding: Option<Asked<At>>,
-    /// A question about rows of calls that were waiting.
-    pub(crate) again: Option<Ticket>,
-    /// To be told when it grows.
-    pub(crate) watch: Ticket,
-}
-
-impl Open {
-    /// The nearest message before or behind a place that broke a rule badly and has no row: in a list of calls that is what
-    /// answers nothing, and what asks for no answer. What is known of it is in memory.
-    pub(crate) fn broken_without_row(&self, here: At, forward: bool) -> Option<At> {
-        let is_of_row = |at: At| self.rows.rows().iter().any(|row| row.at() == at || row.row.pair == Some(at));
-        let fits = |(at, found): (&At, &Vec<FindingLine>)| {
-            let is_bad = found.iter().any(|finding| finding.severity == Severity::Error);
-            (is_bad && !is_of_row(*at)).then_some(*at)
-        };
-        if !self.calls {
-            return None;
-        }
-        let found = &self.findings.by_message;
-        match forward {
-            true => found.range((Bound::Excluded(here), Bound::Unbounded)).take(LOOK_AT).find_map(fits),
-            false => found.range(..here).rev().take(LOOK_AT).find_map(fits),
-        }
-    }
-}
-
-/// A search for the next of something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seeking {
-    pub(crate) ticket: Ticket,
-    pub(crate) forward: bool,
-    /// What is looked for, in words.
-    pub(crate) what: String,
-    /// The nearest message that way that broke a rule and has no row in a list of calls.
-    pub(crate) broken: Option<At>,
-}
-
-/// A message that is looked at in a list in which it may have no row of its own: an answer where a row is a call, say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
-    pub(crate) at: At,
-    /// The row that had the cursor when it was gone to; while the cursor stays there, it is looked at. `None` while that row
-    /// is still to come.
-    pub(crate) row: Option<At>,
-}
-
-impl Open {
-    /// All questions about it that are open and of no use once another session is looked at. Every field is named, so that
-    /// whoever adds one decides.
-    pub(crate) fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
-        let Self {
-            rows,
-            detail,
-            detail_asked,
-            state,
-            moment,
-            findings,
-            overseen,
-            sequence,
-            stats,
-            tools,
-            seeking,
-            unfolding,
-            again,
-            watch,
-            // Perhaps it has a mark changed, which is not withdrawn; to read marks takes no time.
-            marking: _,
-            // Nothing is asked by these.
-            session: _,
-            calls: _,
-            filter: _,
-            last_seq: _,
-            live: _,
-            pane: _,
-            zoomed: _,
-            postponed: _,
-            opens_strings: _,
-            point: _,
-            jumps: _,
-            jumps_back: _,
-            marks: _,
-        } = self;
-        let questions = [
-            Some(*watch),
-            *again,
-            *moment,
-            findings.ticket,
-            overseen.ticket,
-            unfolding.and_then(|asked| asked.ticket),
-            detail_asked.and_then(|asked| asked.ticket),
-            rows.pending_ticket(),
-            state.ticket(),
-            seeking.as_ref().map(|seeking| seeking.ticket),
-            stats.pending(),
-            tools.pending(),
-        ];
-        questions.into_iter().flatten().chain(sequence.tickets()).chain(detail.iter().flat_map(Detail::tickets))
-    }
-
-    /// The mark of a row: of a call, that of its answer too.
-    pub(crate) fn mark_of(&self, row: &Row) -> Option<&MarkLine> {
-        let answer = row.row.pair.filter(|pair| self.calls && *pair != row.at());
-        self.marks.get(&row.at()).or_else(|| self.marks.get(&answer?))
-    }
-
-    /// The message that is looked at.
-    pub(crate) fn at(&self) -> Option<At> {
-        self.point.map(|point| point.at).or_else(|| self.rows.current().map(Row::at))
-    }
-}
-
-/// Rules that were broken.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    pub(crate) by_message: BTreeMap<At, Vec<FindingLine>>,
-    /// Where each of them is, in the order of messages: its message, and which of those it is.
-    pub(crate) order: Vec<(At, usize)>,
-    /// The same as errors, warnings and notes.
-    pub(crate) n_by_severity: [u64; 3],
-    /// How far the session was judged.
-    pub(crate) seq: u64,
-    pub(crate) complete: bool,
-    pub(crate) ticket: Option<Ticket>,
-    /// The first message of which something was found that a list with a filter may not have known.
-    pub(crate) unlisted: Option<u64>,
-    pub(crate) cursor: usize,
-    pub(crate) top: usize,
-}
-
-impl Findings {
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    /// Puts more in, mostly behind those that are there.
-    pub(crate) fn put(&mut self, found: Vec<FindingLine>) {
-        for finding in found {
-            let counted = match finding.severity {
-                Severity::Error => &mut self.n_by_severity[0],
-                Severity::Warning => &mut self.n_by_severity[1],
-                Severity::Note => &mut self.n_by_severity[2],
-            };
-            *counted += 1;
-            let its = self.by_message.entry(finding.at).or_default();
-            self.order.push((finding.at, its.len()));
-            its.push(finding);
-        }
-        if !self.order.is_sorted() {
-            self.order.sort();
-        }
-    }
-
-    /// Those of a message.
-    pub(crate) fn of_message(&self, at: At) -> &[FindingLine] {
-        self.by_message.get(&at).map_or(&[], Vec::as_slice)
-    }
-
-    /// The one at a place in the order of messages.
-    pub(crate) fn get(&self, index: usize) -> Option<&FindingLine> {
-        let (at, which) = self.order.get(index)?;
-        self.by_message.get(at)?.get(*which)
-    }
-
-    /// Some of them from a place on, with their places: costs what those cost.
-    pub(crate) fn some(&self, first: usize, n: usize) -> impl Iterator<Item = (usize, &FindingLine)> {
-        (first..self.len().min(first.saturating_add(n))).filter_map(|index| Some((index, self.get(index)?)))
-    }
-
-    /// Those of a row: of a call, those of its answer too.
-    pub(crate) fn of_row<'a>(&'a self, row: &Row, calls: bool) -> impl Iterator<Item = &'a FindingLine> {
-        let answer = row.row.pair.filter(|pair| calls && *pair != row.at());
-        let places = [Some(row.at()), answer].into_iter().flatten();
-        places.flat_map(|at| self.of_message(at))
-    }
-
-    pub(crate) fn worst(&self, row: &Row, calls: bool) -> Option<Severity> {
-        self.of_row(row, calls).map(|finding| finding.severity).max()
-    }
 }
 
 /// How a message is shown.
@@ -408,6 +163,8 @@ pub(crate) enum Overlay {
     Mark(Prompt, At, MarkPart),
     /// A label for a session.
     Label(Prompt, SessionKey),
+    /// An image.
+    Picture(Shown),
     /// What is to be done if the answer is yes.
     Confirm(String, Query),
     /// Something to do by its name, and which of the matches is chosen.
@@ -420,6 +177,7 @@ impl Inspector {
     pub fn new(theme: Theme, size: (u16, u16), utc_offset_seconds: i32) -> Self {
         Self {
             theme,
+            colours: Colours::default(),
             size,
             now_unix_ns: 0,
             utc_offset_seconds,
@@ -514,40 +272,5 @@ impl Inspector {
         found
             .sort_by_key(|(name, ..)| (*name != typed, !name.starts_with(&typed), !name.contains(&typed), !fits(name)));
         found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_finding_has_its_place_in_the_order_of_messages() {
-        let finding = |(number, (seq, member)): (usize, (u64, u64))| FindingLine {
-            at: At { seq, member },
-            rule: "R",
-            title: "",
-            advice: "",
-            severity: [Severity::Error, Severity::Warning, Severity::Note][number % 3],
-            detail: number.to_string(),
-            by: "server",
-        };
-        // Several of a message, and some that are told only later, as of a request that was never answered.
-        let parts: [&[(u64, u64)]; 4] =
-            [&[(1, 0), (1, 0), (4, 2), (4, 1)], &[], &[(5, 0), (2, 0), (1, 0)], &[(5, 0), (9, 0), (2, 0)]];
-        let (mut findings, mut numbers) = (Findings::default(), 0..);
-        for part in parts {
-            findings.put(numbers.by_ref().zip(part.iter().copied()).map(finding).collect());
-            let in_order: Vec<&FindingLine> = findings.by_message.values().flatten().collect();
-            assert_eq!(findings.len(), in_order.len());
-            let found: Vec<&FindingLine> = (0..findings.len()).filter_map(|index| findings.get(index)).collect();
-            assert_eq!(found, in_order);
-        }
-        assert_eq!(findings.n_by_severity, [4, 3, 3]);
-        let some =
-            |first, n| findings.some(first, n).map(|(index, it)| (index, it.detail.as_str())).collect::<Vec<_>>();
-        assert_eq!(some(2, 3), [(2, "6"), (3, "5"), (4, "9")]);
-        assert_eq!(some(9, 5), [(9, "8")]);
-        assert_eq!((some(10, 5), some(0, 0), findings.get(10)), (vec![], vec![], None));
     }
 }

@@ -6,7 +6,8 @@ use tap_session::At;
 
 use crate::data::Row;
 use crate::effect::{Effect, Query, Ticket};
-use crate::model::{Inspector, Open, View};
+use crate::model::{Inspector, View};
+use crate::open::Open;
 
 /// From this height of the screen on there is room for it.
 const FROM_HEIGHT: u16 = 20;

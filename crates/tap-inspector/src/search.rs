@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tap_filter::Filter;
 use tap_session::At;
 
-use crate::data::{SessionKey, Tone};
+use crate::data::{Began, SessionKey, Tone};
 use crate::detail::Find;
 use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
@@ -59,8 +59,8 @@ pub struct HitSession {
     pub key: SessionKey,
     /// How it is named on the command line.
     pub reference: String,
-    /// When it began, as people write it here.
-    pub began: String,
+    /// When it began.
+    pub began: Began,
     /// How many messages fit, as far as it was searched.
     pub n_found: u64,
 }
@@ -415,7 +415,7 @@ mod tests {
             snippet: Snippet::default(),
             path: None,
         };
-        let session = HitSession { key, reference: String::new(), began: String::new(), n_found };
+        let session = HitSession { key, reference: String::new(), began: Began::default(), n_found };
         Hits { hits: (0..n_hits).map(hit).collect(), sessions: vec![session], ..Hits::default() }
     }
 

@@ -15,7 +15,8 @@ use tap_session::{At, Link, LinkKind, RowKind};
 use crate::data::Row;
 use crate::effect::{Answer, Effect, Query, RowsPart, Ticket};
 use crate::keymap::Action;
-use crate::model::{Asked, Inspector, Open, Pane, Point, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::{Asked, Open, Point};
 
 use axis::{Axis, Range, Scale};
 use bars::{Bar, bars, moment};
@@ -157,8 +158,19 @@ impl Open {
     }
 
     /// The axis of what is on the screen.
-    pub(crate) fn sequence_axis<'a>(&self, rows: &'a [Row], columns: usize) -> Axis<'a> {
+    pub(crate) fn sequence_axis<'a>(&self, rows: &'a [Row], bars: &[Bar<'_>], columns: usize) -> Axis<'a> {
         let scale = self.sequence.scale;
+        if scale == Scale::Logarithmic {
+            // As long as the longest call that has to do with what is on the screen; each line of it has its own zero.
+            let (first, last) = (rows.first().map(Row::at), rows.last().map(Row::at));
+            let is_here = |bar: &&Bar<'_>| {
+                Some(bar.at()) <= last && bar.end.is_none_or(|(end, _)| first <= Some(end)) && !bar.is_subscription()
+            };
+            let to_ns = rows.last().map_or(0, moment);
+            let took = |bar: &Bar<'_>| bar.end.map_or(to_ns, |(_, end_ns)| end_ns).saturating_sub(bar.from_ns);
+            let longest_ns = bars.iter().filter(is_here).map(took).max().unwrap_or(0);
+            return Axis { scale, range: Range::new(0, longest_ns), origin_ns: 0, rows, columns };
+        }
         match self.sequence.zoom {
             Some(Zoom { range, origin_ns, .. }) => Axis { scale, range, origin_ns, rows, columns },
             None => {
@@ -191,9 +203,7 @@ impl Inspector {
         }
         match action {
             Action::First | Action::Last => {
-                open.rows.follow = action == Action::Last && open.live;
-                open.point = None;
-                self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
+                self.go_to_either_end(action == Action::Last, effects);
             }
             Action::Open => open.pane = Pane::Detail,
             Action::NextPane => {}
@@ -203,14 +213,16 @@ impl Inspector {
                 let name = open.sequence.scale.name();
                 self.say(name, false);
             }
-            Action::Left | Action::Right | Action::ZoomIn | Action::ZoomOut
-                if open.sequence.scale == Scale::Ordinal =>
-            {
-                self.say("by order there is nothing to zoom; l changes the axis", false);
+            Action::Left | Action::Right | Action::ZoomIn | Action::ZoomOut if open.sequence.scale != Scale::Linear => {
+                let text = match open.sequence.scale {
+                    Scale::Logarithmic => "each call begins at its request, and all are seen; l changes the axis",
+                    _ => "by order there is nothing to zoom; l changes the axis",
+                };
+                self.say(text, false);
             }
             Action::Left | Action::Right | Action::ZoomIn | Action::ZoomOut => {
                 let screen = open.sequence_screen(height);
-                let axis = open.sequence_axis(screen.rows, 1);
+                let axis = open.sequence_axis(screen.rows, &screen.bars, 1);
                 let origin = screen.rows.first().map_or(At { seq: 0, member: 0 }, Row::at);
                 let old = open.sequence.zoom.unwrap_or(Zoom { range: axis.range, origin, origin_ns: axis.origin_ns });
                 let cursor_ns = open.rows.current().map_or(old.range.from_ns, moment);

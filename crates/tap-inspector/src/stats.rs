@@ -25,6 +25,10 @@ pub enum StatsBy {
     Method,
     /// Calls of one session of MCP, in a recording over HTTP.
     Conversation,
+    /// Calls that began in one hour of the clock.
+    Hour,
+    /// Calls that failed with the same words, but for names, numbers and paths in them.
+    Error,
 }
 
 impl StatsBy {
@@ -33,6 +37,8 @@ impl StatsBy {
             Self::Tool => "tool",
             Self::Method => "method",
             Self::Conversation => "session of MCP",
+            Self::Hour => "hour",
+            Self::Error => "error",
         }
     }
 }
@@ -83,6 +89,19 @@ pub struct StatsLine {
     pub magnitudes: Vec<u64>,
 }
 
+/// Where the time of a session went, nanoseconds. What more than one holds for counts for the first of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatsSpent {
+    /// From the first message to the last.
+    pub all_ns: u64,
+    /// A person was waited for.
+    pub person_ns: u64,
+    /// Tools were at work.
+    pub tools_ns: u64,
+    /// Other requests to the server were.
+    pub others_ns: u64,
+}
+
 /// Figures of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatsAnswer {
@@ -110,6 +129,8 @@ pub struct StatsAnswer {
     pub never_called: Vec<String>,
     /// How many these are.
     pub n_never_called: u64,
+    /// Where the time went.
+    pub spent: StatsSpent,
     /// Definitions of tools as they were listed last: how many, and bytes.
     pub definitions: (u64, u64),
     /// The server's instructions, bytes.
@@ -270,8 +291,16 @@ impl Inspector {
             Action::GroupBy => {
                 stats.by = match stats.by {
                     StatsBy::Tool => StatsBy::Method,
-                    StatsBy::Method if over_http => StatsBy::Conversation,
-                    StatsBy::Method | StatsBy::Conversation => StatsBy::Tool,
+                    StatsBy::Method => StatsBy::Hour,
+                    StatsBy::Hour => StatsBy::Error,
+                    StatsBy::Error if over_http => StatsBy::Conversation,
+                    StatsBy::Error | StatsBy::Conversation => StatsBy::Tool,
+                };
+                // As time passed; what happened most; what took the most time.
+                stats.order = match stats.by {
+                    StatsBy::Hour => Order::Name,
+                    StatsBy::Error => Order::Calls,
+                    _ => Order::Spent,
                 };
                 (stats.cursor, stats.top) = (0, 0);
             }

@@ -104,6 +104,10 @@ fn row(seq: u64) -> Row {
     }
 }
 
+fn began() -> Began {
+    Began { unix_ns: 1, this_year: EVIL.into(), other_year: EVIL.into() }
+}
+
 fn line(key: i64, live: bool) -> SessionLine {
     SessionLine {
         key: SessionKey(key),
@@ -115,7 +119,7 @@ fn line(key: i64, live: bool) -> SessionLine {
         server: None,
         revision: Some(EVIL.into()),
         transport: "stdio",
-        began: "Nov 30 12:00".into(),
+        began: began(),
         lasted_ns: 1,
         end: if live { EndKind::Live } else { EndKind::Well },
         end_words: EVIL.into(),
@@ -279,7 +283,7 @@ impl World {
                 let (what, path) = (EVIL.to_owned(), Some(EVIL.to_owned()));
                 let hit = Hit { session, at, what, status: (Tone::Bad, EVIL.into()), snippet, path };
                 let hits = vec![hit; 20];
-                let session = HitSession { key: session, reference: EVIL.into(), began: EVIL.into(), n_found: 30 };
+                let session = HitSession { key: session, reference: EVIL.into(), began: began(), n_found: 30 };
                 Answer::Hits(Box::new(Hits { hits, sessions: vec![session], complete, ..Hits::default() }))
             }
             Query::At(_, Moment::Since(ns) | Moment::Clock(ns)) => {
@@ -306,6 +310,7 @@ impl World {
                 Answer::Marks((1..=last.min(40)).step_by(3).map(mark).collect(), told.into())
             }
             Query::Label(..) | Query::Delete(_) => Answer::Changed(EVIL.into()),
+            Query::Picture(_) => Answer::Picture(Box::new(Picture { columns: 3, pixels: vec![[9, 9, 9, 255]; 12] })),
             Query::Watch(_) => return None,
         })
     }
@@ -390,7 +395,9 @@ proptest! {
                     let watched = world.open.iter().rev().find(|(_, query)| matches!(query, Query::Watch(_)));
                     match watched {
                         Some((ticket, Query::Watch(key))) => {
-                            let answer = Answer::Grown(*key, world.last_seq, world.live);
+                            let growth =
+                                Growth { session: *key, last_seq: world.last_seq, live: world.live, complete: n % 2 == 0 };
+                            let answer = Answer::Grown(growth);
                             inspector.update(Input::Answer(*ticket, answer))
                         }
                         _ => Vec::new(),

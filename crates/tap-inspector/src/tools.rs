@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tap_compare::DriftClass;
 
-use crate::data::Row;
 use crate::effect::{Effect, Query, Ticket};
 use crate::keymap::Action;
-use crate::model::{Inspector, Pane, View};
+use crate::model::{Inspector, Overlay, Pane, View};
+use crate::open::Open;
 use crate::tree::Tree;
 
 /// How often a session that grows is looked at again, nanoseconds.
@@ -339,6 +339,19 @@ fn definition(line: &OfferLine, width: usize, old: Option<Definition>) -> Defini
     Definition { of, width, above, tree, cursor, top }
 }
 
+impl Open {
+    /// The message that is looked at, and up to which one it is told what is offered: a row of a call stands for both halves.
+    pub(crate) fn tools_as_of(&self) -> (u64, u64) {
+        match (self.at(), self.rows.current()) {
+            (Some(at), Some(row)) if at == row.at() => {
+                (at.seq, row.row.pair.map_or(at.seq, |pair| pair.seq.max(at.seq)))
+            }
+            (Some(at), _) => (at.seq, at.seq),
+            (None, _) => (self.last_seq, self.last_seq),
+        }
+    }
+}
+
 impl Inspector {
     /// Does what a key asks for in this view.
     pub(crate) fn act_in_tools(&mut self, action: Action, effects: &mut Vec<Effect>) {
@@ -392,7 +405,11 @@ impl Inspector {
     /// Asks for what is to be shown and is not there.
     pub(crate) fn fetch_tools(&mut self, effects: &mut Vec<Effect>) {
         let (height, width) = self.tools_layout();
-        let (now, is_shown, next) = (self.now_unix_ns, self.view == View::Tools, self.ticket());
+        // Who writes a filter is offered their names.
+        let is_written = matches!(self.overlay, Some(Overlay::Filter(_))) && self.view != View::Sessions;
+        let is_wanted = is_written && self.open.as_ref().is_some_and(|open| open.tools.shown.is_none());
+        let is_shown = self.view == View::Tools || is_wanted;
+        let (now, next) = (self.now_unix_ns, self.ticket());
         let Some(open) = &mut self.open else {
             return;
         };
@@ -404,9 +421,7 @@ impl Inspector {
             return;
         }
         open.tools.fit(height, width);
-        // A row of a call stands for both halves.
-        let through = |row: &Row| row.row.pair.map_or(row.at().seq, |pair| pair.seq.max(row.at().seq));
-        let seq = open.rows.current().map_or(open.last_seq, through);
+        let seq = open.tools_as_of().1;
         let tools = &mut open.tools;
         let is_due = now.saturating_sub(tools.asked_unix_ns) >= AGAIN_NS || !open.live || tools.asked.is_none();
         // With each message that comes, the cursor may move: one question is answered before the next.

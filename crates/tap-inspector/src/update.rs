@@ -17,7 +17,8 @@ use crate::data::{Row, SessionKey};
 use crate::effect::{Answer, Effect, Query, Ticket};
 use crate::input::{Input, Key, KeyCode, Mouse, MouseKind};
 use crate::keymap::Action;
-use crate::model::{Detail, Inspector, Open, Overlay, Pane, View};
+use crate::model::{Detail, Inspector, Overlay, Pane, View};
+use crate::open::Open;
 use crate::prompt::Prompt;
 use crate::sessions::Sessions;
 
@@ -58,6 +59,7 @@ impl Inspector {
     pub fn update(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         let before = self.open.as_ref().and_then(|open| open.rows.current().map(Row::at));
+        let (view, note) = (self.view, self.note.clone());
         match input {
             Input::Key(key) => self.key(key, &mut effects),
             Input::Paste(text) => self.paste(&text),
@@ -79,6 +81,7 @@ impl Inspector {
                     self.about_failed(ticket);
                     self.search_failed(ticket);
                     self.compare_failed(ticket);
+                    self.picture_failed(ticket);
                 }
                 self.say(why, true);
             }
@@ -96,6 +99,10 @@ impl Inspector {
         self.fit();
         if self.view.name().is_some() {
             self.last_view = self.view;
+        }
+        if self.view != view && self.note == note {
+            // What was said of a view is not true of another one.
+            self.note = None;
         }
         effects
     }
@@ -161,6 +168,7 @@ impl Inspector {
             Answer::Differences(found) => self.take_differences(ticket, *found),
             Answer::Report(bytes) => self.take_report(ticket, bytes, effects),
             Answer::Hits(hits) => self.take_hits(ticket, *hits),
+            Answer::Picture(picture) => self.take_picture(ticket, *picture),
             other => self.session_answer(ticket, other, effects),
         }
     }
@@ -365,7 +373,7 @@ impl Inspector {
     }
 
     fn overlay_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        if key.control && key.code == KeyCode::Char('c') {
+        if key.control && key.code == KeyCode::Char('c') && !matches!(self.overlay, Some(Overlay::Picture(_))) {
             self.overlay = None;
             return;
         }
@@ -381,6 +389,8 @@ impl Inspector {
                 let last = crate::keymap::KEYMAP.len();
                 self.overlay = Some(Overlay::Help(top.saturating_add_signed(step).min(last)));
             }
+            // Any key closes it.
+            Some(Overlay::Picture(shown)) => effects.extend(shown.ticket.map(Effect::Cancel)),
             Some(Overlay::Filter(prompt)) => self.filter_key(prompt, key, effects),
             Some(Overlay::Copy(chosen)) => self.copy_key(chosen, key, effects),
             Some(Overlay::Find(prompt)) => self.find_key(prompt, key),

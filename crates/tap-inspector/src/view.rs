@@ -18,7 +18,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::keymap::{Action, KEYMAP, Scope};
-use crate::model::{Form, Inspector, Open, Pane, View};
+use crate::model::{Form, Inspector, Pane, View};
+use crate::open::Open;
 use crate::text::{fitted, span};
 
 pub(crate) use sessions::PANEL_FROM;
@@ -100,7 +101,7 @@ impl Inspector {
         let about = match (&self.open, self.view) {
             (_, View::Compare) => self.about_compare(),
             (_, View::Sessions) | (None, _) => self.about_sessions(),
-            (Some(open), _) => self.about_session(open),
+            (Some(open), _) => self.about_session(open, width),
         };
         let lines = vec![fitted(Line::from(tabs), width, Default::default()), fitted(about, width, Default::default())];
         frame.render_widget(Paragraph::new(lines), area);

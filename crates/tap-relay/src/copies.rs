@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tap_frame::{HttpPart, SEGMENT_BYTES, Segment, Stream};
+use tap_frame::{Act, HttpPart, SEGMENT_BYTES, Segment, Stream};
 
 use crate::clock::Clock;
 use crate::pump::READ_BYTES;
@@ -27,6 +27,9 @@ const CALM_TIMES: u32 = 50;
 
 /// How many parts of exchanges may be gaps at once before new exchanges are left out whole: a few megabytes.
 const LATE_PARTS: usize = 16 * 1024;
+
+/// How much more than the limit may be held for acts, less the bytes that they sent: thousands of them.
+const ACT_ROOM_BYTES: usize = 1024 * 1024;
 
 /// Copies of what passed, waiting to be taken.
 #[derive(Debug)]
@@ -145,6 +148,36 @@ impl Copies {
             state.lost_bytes += bytes.len() as u64;
         } else {
             state.be_late(exchange, part, at_ns, bytes);
+        }
+        self.added(state, at_ns);
+    }
+
+    /// Leaves word of something that was done to the traffic; over HTTP with the exchange that it was done in. Never
+    /// waits for the taker and never fails.
+    ///
+    /// After the copy of what it was done to, and before whatever it causes can come back.
+    ///
+    /// What was sent is left out where there is no room for it, and counted. The rest is kept: without it, what was
+    /// received would be taken for what the other side got. Only where acts without their bytes alone are
+    /// [too many](ACT_ROOM_BYTES) an act is lost, and counted.
+    pub fn offer_act(&self, exchange: Option<u64>, at_ns: u64, act: &Act) {
+        let mut head = Vec::new();
+        act.write_head(&mut head);
+        let mut sent = &act.bytes[..];
+        let mut state = self.state();
+        if self.limit_bytes < state.held_bytes() + head.len() + sent.len() {
+            state.lost_bytes += sent.len() as u64;
+            let lost_bytes = act.lost_bytes + sent.len() as u64;
+            sent = &[];
+            head.clear();
+            Act { bytes: Vec::new().into(), lost_bytes, ..act.clone() }.write_head(&mut head);
+        }
+        if state.held_bytes() + head.len() <= self.limit_bytes + ACT_ROOM_BYTES {
+            state.write_gaps(at_ns, &self.clock);
+            let wall_ns = self.wall_if_first(&state.open, at_ns);
+            state.open.push_act(exchange, act.sent_on(), at_ns, wall_ns, &head, sent);
+        } else {
+            state.lost_bytes += head.len() as u64;
         }
         self.added(state, at_ns);
     }

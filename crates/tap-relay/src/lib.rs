@@ -4,14 +4,16 @@
 //! that cannot name the recorder cannot wait for it; `cargo xtask tidy` fails when this one starts to.
 //!
 //! Start reading at `pump.rs`, the loop that everything passes through; then [`Copies`], where the copy goes; then
-//! [`relay`], which puts three pumps and a server together.
+//! [`relay`], which puts three pumps and a server together, and [`Doors`], where what passes can be judged.
 
 mod clock;
 mod copies;
 mod cushion;
+mod gate;
 mod pump;
 mod run;
 
 pub use clock::Clock;
 pub use copies::{Copies, Taken};
+pub use gate::{Doors, Gate};
 pub use run::relay;

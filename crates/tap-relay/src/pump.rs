@@ -10,6 +10,7 @@ use tap_transport::{is_ready, read_some};
 
 use crate::clock::Clock;
 use crate::copies::Copies;
+use crate::gate::{Passage, Way};
 
 /// How much one read asks for: what a Linux pipe holds.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
@@ -44,18 +45,41 @@ pub(crate) struct Pump<'a> {
 
 impl Pump<'_> {
     /// Moves bytes from `source` to `write` until one side ends, or until the server has ended and its pipe, though
-    /// somebody else still holds it open, is quiet.
+    /// somebody else still holds it open, is quiet. With a `passage` they can be judged on the way.
     ///
     /// The copy is offered between the read and the write: after the write a quick answer could be queued before its
     /// question.
-    pub(crate) fn run(&self, source: impl AsFd, mut write: impl FnMut(&[u8]) -> io::Result<()>) {
+    pub(crate) fn run(
+        &self,
+        source: impl AsFd,
+        mut passage: Option<Passage<'_>>,
+        mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    ) {
+        let read_all = self.move_all(source.as_fd(), &mut passage, &mut write);
+        if let Some(passage) = passage {
+            passage.end(read_all, &mut write);
+        }
+    }
+
+    /// Gives back whether it was the source that ended.
+    fn move_all(
+        &self,
+        source: BorrowedFd<'_>,
+        passage: &mut Option<Passage<'_>>,
+        write: &mut impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> bool {
         let mut buffer = vec![0; READ_BYTES];
         let mut drain: Option<Drain> = None;
         loop {
-            if self.server_ended.get() && !drain.get_or_insert_with(Drain::begin).has_more(source.as_fd()) {
-                return;
+            if self.server_ended.get() && !drain.get_or_insert_with(Drain::begin).has_more(source) {
+                return true;
             }
-            let n_bytes = match read_some(source.as_fd(), &mut buffer) {
+            let read = read_some(source, &mut buffer);
+            let way = passage.as_mut().map_or(Way::Raw, |passage| passage.way(write));
+            if way == Way::Closed {
+                return false;
+            }
+            let n_bytes = match read {
                 Ok(Some(n_bytes)) => n_bytes,
                 Ok(None) => continue,
                 // A stream that cannot be read has ended as far as anybody can tell.
@@ -65,12 +89,20 @@ impl Pump<'_> {
             let bytes = buffer.get(..n_bytes).unwrap_or_default();
             if bytes.is_empty() {
                 self.copies.end(self.stream, at_ns);
-                return;
+                return true;
             }
             self.copies.offer(self.stream, at_ns, bytes);
             let began = Instant::now();
-            if write(bytes).is_err() {
-                return;
+            let written = match passage {
+                Some(passage) if way == Way::Gated => passage.pass(at_ns, bytes, write),
+                Some(passage) => {
+                    passage.note(bytes);
+                    write(bytes)
+                }
+                None => write(bytes),
+            };
+            if written.is_err() {
+                return false;
             }
             if let Some(drain) = &mut drain {
                 // A host that takes its time does not use up the server's.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tap_frame::Stream;
+use tap_frame::{Direction, Stream};
 use tap_transport::{
     Ending, Interruptible, ServerProcess, is_writable, point_at_null, standard, take_standard, write_all,
 };
@@ -15,6 +15,7 @@ use tap_transport::{
 use crate::clock::Clock;
 use crate::copies::Copies;
 use crate::cushion::Cushion;
+use crate::gate::{Doors, Passage, Sink};
 use crate::pump::{Pump, ServerEnded};
 
 /// How much stderr may wait for a host that does not read it, before the server has to wait as it would without a tap.
@@ -39,35 +40,42 @@ const REMINDER: Duration = Duration::from_millis(2);
 /// Call it from the thread that started the server (see [`ServerProcess::spawn`]). The thread that reads our own stdin
 /// may be left behind in a read that nothing can end; the caller is expected to end the process.
 ///
+/// What passes can be judged at `doors`, once these are armed.
+///
 /// # Errors
 ///
 /// When no thread can be started, or the server cannot be waited for.
-pub fn relay(server: ServerProcess, clock: Clock, copies: &Arc<Copies>) -> io::Result<Ending> {
+pub fn relay(server: ServerProcess, clock: Clock, copies: &Arc<Copies>, doors: &Arc<Doors>) -> io::Result<Ending> {
     let wait = server.waiter();
     let server_ended = Arc::new(ServerEnded::default());
     let cushion = Arc::new(Cushion::new(STDERR_CUSHION_BYTES));
     let side = |stream| (stream, clock, copies.clone(), server_ended.clone());
 
-    let stdin = server.stdin;
-    start(side(Stream::ToServer), move |pump| {
+    let stdin = Arc::new(server.stdin);
+    doors.set_sink(Direction::ToServer, Sink::Of(Arc::downgrade(&stdin)));
+    doors.set_sink(Direction::ToClient, Sink::Standard(1));
+    let (to_server_doors, to_client_doors) = (doors.clone(), doors.clone());
+    start(side(Stream::ToServer), move |pump, this| {
+        let passage = Some(Passage::begin(&to_server_doors, Direction::ToServer, this));
         match take_standard(0) {
-            Ok(source) => pump.run(&source, |bytes| write_all(&stdin, bytes)),
+            Ok(source) => pump.run(&source, passage, |bytes| write_all(&*stdin, bytes)),
             // Where there is no `/dev/null`: only, the host is not told when the server stops reading.
-            Err(_) => pump.run(standard(0), |bytes| write_all(&stdin, bytes)),
+            Err(_) => pump.run(standard(0), passage, |bytes| write_all(&*stdin, bytes)),
         }
         // Both ends are closed here: the server sees the end of its input, or the host that nobody reads.
         Ok(())
     })?;
     let stdout = server.stdout;
-    let to_client = start(side(Stream::ToClient), move |pump| {
+    let to_client = start(side(Stream::ToClient), move |pump, this| {
         let sink = standard(1);
-        pump.run(&stdout, |bytes| write_all(sink, bytes));
+        let passage = Some(Passage::begin(&to_client_doors, Direction::ToClient, this));
+        pump.run(&stdout, passage, |bytes| write_all(sink, bytes));
         drop(stdout);
         point_at_null(1)
     })?;
     let (stderr, filled) = (server.stderr, cushion.clone());
-    let errors = start(side(Stream::Stderr), move |pump| {
-        pump.run(&stderr, |bytes| {
+    let errors = start(side(Stream::Stderr), move |pump, _| {
+        pump.run(&stderr, None, |bytes| {
             filled.push(bytes);
             Ok(())
         });
@@ -116,7 +124,10 @@ impl Running {
     }
 }
 
-fn start(side: Side, run: impl FnOnce(&Pump<'_>) -> io::Result<()> + Send + 'static) -> io::Result<Running> {
+fn start(
+    side: Side,
+    run: impl FnOnce(&Pump<'_>, Option<Interruptible>) -> io::Result<()> + Send + 'static,
+) -> io::Result<Running> {
     let (stream, clock, copies, server_ended) = side;
     let (tell_handle, handle) = channel();
     let (tell_done, done) = channel();
@@ -126,11 +137,12 @@ fn start(side: Side, run: impl FnOnce(&Pump<'_>) -> io::Result<()> + Send + 'sta
         Stream::Stderr => "stderr copy",
     };
     let thread = Builder::new().name(name.into()).spawn(move || {
-        if let Ok(this) = Interruptible::this_thread() {
+        let this = Interruptible::this_thread().ok();
+        if let Some(this) = this {
             let _ = tell_handle.send(this);
         }
         let pump = Pump { stream, clock, copies: &copies, server_ended: &server_ended };
-        let _ = run(&pump);
+        let _ = run(&pump, this);
         let _ = tell_done.send(());
     })?;
     Ok(Running { thread, handle, done })

@@ -100,6 +100,11 @@ impl Layer {
         true
     }
 
+    /// Reads on while nothing else is to be done, as long as what is read can be kept. Whether there was more.
+    pub(crate) fn read_ahead(&mut self) -> bool {
+        self.kept_bytes < KEPT_LIMIT_BYTES / 2 && self.grow()
+    }
+
     /// Reads on until the end.
     pub(crate) fn read_all(&mut self) {
         while self.grow() {}
@@ -235,7 +240,9 @@ impl Act {
                 let Some(Some(key)) = self.keys.get(interaction) else {
                     return;
                 };
-                self.walks.answered(&key.0, body);
+                if Walks::goes_on(body) {
+                    self.walks.answered(&key.0, body);
+                }
                 if key.0.method() == "tools/list" {
                     self.read_only.extend(read_only_tools(body));
                 }
@@ -304,6 +311,31 @@ impl Act {
     /// The live client has reached a message of the recorded one.
     pub(crate) fn reach(&mut self, message: usize) {
         self.reached = self.reached.max(Some(message));
+    }
+
+    /// Where more can stand in the recording: behind all that was played, where nothing that was asked is open. The number of
+    /// a frame, 0 for the beginning. Subscriptions stay open, and do not count.
+    pub(crate) fn quiet_behind(&self) -> u64 {
+        let Some(mut place) = self.reached else {
+            return 0;
+        };
+        for (index, interaction) in self.script.interactions().iter().enumerate() {
+            if interaction.request > place {
+                break;
+            }
+            if self.method_of(index) != "subscriptions/listen" {
+                let end = interaction.steps.last().copied().max(interaction.cancelled_by);
+                place = place.max(end.unwrap_or_default());
+            }
+        }
+        self.script.messages().get(place).map_or(0, |message| message.number)
+    }
+
+    /// Ids that the recorded client has used for requests.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &RawId> {
+        let messages = self.script.messages();
+        let requests = self.script.interactions().iter().filter_map(|interaction| messages.get(interaction.request));
+        requests.filter_map(|request| request.id.as_ref())
     }
 
     /// Whether something that was recorded after a message of the client's may be said now.

@@ -14,7 +14,7 @@ mod edit;
 mod heard;
 mod send;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 
 use bytes::Bytes;
@@ -53,6 +53,8 @@ pub struct ClientOptions {
     pub read_only: bool,
     /// The number of the recording's last frame that is said.
     pub until: Option<u64>,
+    /// The frames whose requests are said; `None` for all. How a session begins, and notifications, are said all the same.
+    pub only: Option<BTreeSet<u64>>,
     /// Texts that are written otherwise in all that is said: a marker of redaction, and what it stands for here.
     pub stand_ins: Vec<(String, String)>,
     /// How many times as long as recorded an answer may take. `None` for any time.
@@ -70,6 +72,7 @@ impl Default for ClientOptions {
             correlate: true,
             read_only: false,
             until: None,
+            only: None,
             stand_ins: Vec::new(),
             max_slowdown: None,
         }
@@ -154,6 +157,8 @@ pub enum NotSent {
     NotReadOnly,
     /// It comes behind the place at which to stop.
     Beyond,
+    /// It was not wanted.
+    NotWanted,
     /// The server was gone.
     ServerGone,
 }
@@ -167,6 +172,7 @@ impl NotSent {
             Self::NothingToGoOnFrom => "what it goes on from did not come",
             Self::NotReadOnly => "the tool does not say that it only reads",
             Self::Beyond => "it comes later than what was wanted",
+            Self::NotWanted => "it was not wanted",
             Self::ServerGone => "the server was gone",
         }
     }

@@ -33,5 +33,5 @@ pub use options::{MissingCapability, Options, Order, Repeat, Unanswered, Unmatch
 pub use recording::{InMemory, Recording};
 pub use report::{Note, NoteKind, Report, Unused};
 pub use script::{Script, read_scripts};
-pub use server::{Output, Player, Source};
+pub use server::{Learned, Output, Player, Source};
 pub use verdict::{Check, ListCheck, Outcome, QuestionCheck, QuestionOutcome, TellingCheck, Verdict};

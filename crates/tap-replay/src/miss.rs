@@ -207,7 +207,7 @@ impl Miss {
         if matches!(self.reason, Reason::NoMatch | Reason::UsedUp) {
             let recording = self.closest.first().map_or("FILE", |closest| closest.recording.as_str());
             ways.push(format!(
-                "it changed on purpose        record it:   mcp-tap replay --record all {recording} -- COMMAND"
+                "it changed on purpose        record it:   mcp-tap replay --record new {recording} -- COMMAND"
             ));
         }
         for option in self.accepted_by() {

@@ -75,4 +75,7 @@ pub struct Options {
     pub missing_capability: MissingCapability,
     /// Results may not be kept by the client: `ttlMs` is 0, so that every list is asked for again.
     pub no_cache: bool,
+    /// Whether a request without a recorded answer is passed on to a real server, which whoever drives the playback has behind
+    /// it. What that says is learned.
+    pub pass_on: bool,
 }

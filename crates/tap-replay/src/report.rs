@@ -28,6 +28,8 @@ pub enum NoteKind {
     GaveUpWaiting,
     /// The recording is of another revision than the client.
     OtherRevision,
+    /// The real server was asked, or had something to say.
+    RealServer,
 }
 
 impl NoteKind {
@@ -39,6 +41,7 @@ impl NoteKind {
             Self::NotAMessage => "not a message",
             Self::GaveUpWaiting => "gave up waiting",
             Self::OtherRevision => "other revision",
+            Self::RealServer => "real server",
         }
     }
 }
@@ -70,6 +73,10 @@ pub struct Report {
     pub answered: Vec<(String, u64)>,
     /// Those of them whose answer had been given before.
     pub n_repeated: u64,
+    /// Requests that the real server was asked, by method and name; the first 1,000.
+    pub passed_on: Vec<String>,
+    /// How many there were.
+    pub n_passed_on: u64,
     /// Progress that was not sent, because the client gave no token for it.
     pub n_progress_left_out: u64,
     /// Requests without a recorded answer, the first 1,000.
@@ -111,6 +118,8 @@ impl Report {
             "asked": self.asked,
             "answered": answered.collect::<Vec<_>>(),
             "repeated": self.n_repeated,
+            "passed_on": self.passed_on,
+            "n_passed_on": self.n_passed_on,
             "progress_left_out": self.n_progress_left_out,
             "n_misses": self.n_misses,
             "n_unused": self.n_unused,

@@ -4,16 +4,18 @@
 //! has no clock; how long a message took when it was recorded is said with the message, for whoever sends it.
 //!
 //! `find.rs` has which recorded request a live one is, `play.rs` what is said because of it and when, `handshake.rs` how two
-//! eras meet.
+//! eras meet, `real.rs` what is asked of a real server where the recording has no answer.
 
 mod find;
 mod handshake;
 mod play;
+mod real;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use tap_compare::Rules;
+use tap_frame::Direction;
 use tap_jsonrpc::{Content, Envelope, Kind, Member, Node, Path, RawId, Scanner, Value};
 use tap_protocol::{Era, INVALID_REQUEST, Revision, meta};
 
@@ -54,6 +56,23 @@ pub enum Output {
     Note(Note),
     /// A request has no recorded answer, and that was to be the end.
     Exit,
+    /// Say this to the real server: one line, without a line ending. Only with [`Options::pass_on`].
+    ToServer(Vec<u8>),
+    /// What the real server was asked and what came of it: for the recording.
+    Learned(Vec<Learned>),
+}
+
+/// A message that a recording did not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learned {
+    /// The number of the recording's frame behind which it belongs; 0 for the beginning.
+    pub behind: u64,
+    /// Which way it went.
+    pub direction: Direction,
+    /// What was said, with ids that the recording does not have yet.
+    pub bytes: Vec<u8>,
+    /// How long after the message before it, nanoseconds.
+    pub gap_ns: u64,
 }
 
 /// One recording that is played: where it is read from, what it is called, and what it says of itself.
@@ -84,8 +103,10 @@ pub(crate) struct Live {
     method: String,
     token: Option<RawId>,
     task: Option<RawId>,
-    /// The revision of the modern era that it names.
+    /// Whether the revision that it names is of the modern era.
     is_modern: bool,
+    /// The revision that it names itself, as requests of the modern era do.
+    version: Option<String>,
     /// The revision that a handshake offers.
     offered: Option<String>,
     /// The batch that its answer is part of.
@@ -130,6 +151,7 @@ pub struct Player {
     n_ids: u64,
     /// What the live client declared when it began.
     capabilities: Option<Bytes>,
+    real: real::Real,
     report: Report,
     scanner: Scanner,
     has_ended: bool,
@@ -161,6 +183,7 @@ impl Player {
             n_played: 0,
             n_ids: 0,
             capabilities: None,
+            real: real::Real::default(),
             report: Report::default(),
             scanner: Scanner::new(WATCH),
             has_ended: false,
@@ -203,11 +226,18 @@ impl Player {
         outputs
     }
 
+    /// Reads on in the recordings, a little, while there is nothing else to do: what is asked next is found sooner then. Whether
+    /// there is more to read. It makes no difference to what is said.
+    pub fn read_ahead(&mut self) -> bool {
+        self.layers.iter_mut().any(Layer::read_ahead)
+    }
+
     /// The client says nothing more: what waits for it is answered.
     pub fn end(&mut self) -> Vec<Output> {
         let mut outputs = Vec::new();
         if !std::mem::replace(&mut self.has_ended, true) {
             self.give_up(&mut outputs);
+            self.end_learning(&mut outputs);
         }
         outputs
     }
@@ -233,6 +263,9 @@ impl Player {
     pub fn report(&mut self, all: bool) -> &Report {
         if all {
             self.layers.iter_mut().for_each(Layer::read_all);
+        } else {
+            // How far was read ahead is a matter of time, and what is told is not.
+            while self.read_ahead() {}
         }
         self.report.looked_at_all = self.layers.iter().all(Layer::has_ended);
         self.report.unused.clear();
@@ -280,6 +313,7 @@ impl Player {
                     number: self.report.n_received,
                     id,
                     is_modern: method != "initialize" && version.as_deref().map(era) == Some(Era::Modern),
+                    version: version.as_deref().map(str::to_owned),
                     offered: captures.get(OFFERED).and_then(Value::text).map(std::borrow::Cow::into_owned),
                     method,
                     token: token(TOKEN),
@@ -303,8 +337,11 @@ impl Player {
                 let method = method.unwrap_or_default();
                 let cancelled = token(REQUEST_ID).filter(|_| method == "notifications/cancelled");
                 match cancelled {
-                    Some(id) => self.cancel(&id, outputs),
-                    None => self.notice(&method, outputs),
+                    Some(id) => self.cancel(&id, &bytes, outputs),
+                    None => {
+                        self.tell_real(&method, &bytes, outputs);
+                        self.notice(&method, outputs);
+                    }
                 }
             }
         }

@@ -212,6 +212,10 @@ impl Client {
     }
 
     fn check(&self, interaction: usize, comparing: &mut Comparing) -> Option<Check> {
+        // Of what nobody wanted nothing is said.
+        if matches!(self.fates.get(interaction), Some(Fate::NotSent(NotSent::NotWanted))) {
+            return None;
+        }
         let request = self.message_of(interaction)?;
         let body = request.body.clone()?;
         let method = request.method().to_owned();
@@ -328,7 +332,8 @@ impl Client {
         let is_within = self.options.until.is_none_or(|until| message.number <= until);
         match message.role {
             Role::Inside(interaction) => matches!(self.fates.get(interaction), Some(Fate::Answered { .. })),
-            _ => is_within && !self.is_server_gone_early(),
+            // It may have been asked because of what was not wanted.
+            _ => is_within && self.options.only.is_none() && !self.is_server_gone_early(),
         }
     }
 
@@ -394,6 +399,10 @@ impl Client {
     }
 
     fn tellings(&self) -> Vec<TellingCheck> {
+        if self.options.only.is_some() {
+            // What they were told because of is not all there.
+            return Vec::new();
+        }
         let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for message in self.script.messages() {
             let is_within = self.options.until.is_none_or(|until| message.number <= until);

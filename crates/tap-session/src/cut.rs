@@ -7,7 +7,7 @@
 //! Source of the framing: MCP 2026-07-28, basic/transports/stdio (a message is a line that ends in `\n`; the same words
 //! hold in every revision). stderr has no framing of its own; it is cut into lines, and a line after 64 KiB.
 
-use tap_frame::{Channel, Origin, Piece, Segment, SegmentError, Stream};
+use tap_frame::{Act, Channel, Origin, Piece, Segment, SegmentError, Stream};
 use tap_jsonrpc::parts;
 
 /// The longest stderr frame, bytes. stderr may never send a newline, and nobody reads a longer line in one piece.
@@ -58,6 +58,9 @@ pub struct FrameHead {
     pub end: FrameEnd,
     /// Its beginning was lost in a gap.
     pub torn: bool,
+    /// How many bytes of its stream were received before it since the session began, lost ones included. An act is not
+    /// received.
+    pub received: u64,
 }
 
 /// What the cutter meets.
@@ -72,6 +75,13 @@ pub enum Cut<'a> {
     },
     /// The stream's open frame is complete.
     Frame(FrameHead),
+    /// Something was done to the traffic.
+    Act {
+        /// As of a frame. It starts where the text does, and is as long.
+        head: FrameHead,
+        /// The text of the act.
+        text: &'a [u8],
+    },
     /// The stream ended. Its open frame, if there was one, came before.
     End {
         /// The stream.
@@ -94,6 +104,8 @@ pub struct Position {
     pub torn: [bool; 3],
     /// The clocks of the newest piece.
     pub newest: Moment,
+    /// By stream code: how many bytes were received, lost ones included.
+    pub received: [u64; 3],
 }
 
 /// One moment on both clocks.
@@ -182,15 +194,28 @@ impl Cutter {
             Piece::Gap { stream, n_bytes, .. } => {
                 self.complete(stream, FrameEnd::Gap, sink);
                 let gap = OpenFrame { start: Place { segment, offset: 0 }, length: 0 };
-                self.emit(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap, sink);
+                let received = &mut self.position.received[usize::from(stream.code())];
+                let before = *received;
+                *received = before.saturating_add(n_bytes);
+                let head = self.head(stream, gap, Origin::Gap(n_bytes), FrameEnd::Gap);
+                sink(Cut::Frame(FrameHead { received: before, ..head }));
                 self.position.torn[usize::from(stream.code())] = true;
             }
             Piece::End { stream, .. } => {
                 self.complete(stream, FrameEnd::StreamEnd, sink);
                 sink(Cut::End { stream, at_ns: moment.at_ns });
             }
+            Piece::Act { exchange: None, offset, bytes: text, .. } => {
+                // What makes no sense is left out: the segment itself is sound.
+                if let Some(done) = Act::read_head(text) {
+                    let start = Place { segment, offset: offset as u64 };
+                    let act = OpenFrame { start, length: text.len() as u64 };
+                    let head = self.head(done.sent_on(), act, Origin::Act(done.deed), FrameEnd::Newline);
+                    sink(Cut::Act { head, text });
+                }
+            }
             // Of a recording over HTTP, which `tap-exchange` reads.
-            Piece::Http { .. } | Piece::HttpGap { .. } => {}
+            Piece::Http { .. } | Piece::HttpGap { .. } | Piece::Act { .. } => {}
         }
     }
 
@@ -214,6 +239,7 @@ impl Cutter {
                 };
                 let (now, later) = bytes.split_at(bytes.len().min(room));
                 open.length += now.len() as u64;
+                self.position.received[usize::from(stream.code())] += now.len() as u64;
                 place.offset += now.len() as u64;
                 sink(Cut::Part { stream, bytes: now });
                 if later.is_empty() && part.ends_line {
@@ -229,34 +255,19 @@ impl Cutter {
     /// Completes the stream's open frame, if there is one.
     fn complete(&mut self, stream: Stream, end: FrameEnd, sink: &mut impl FnMut(Cut<'_>)) {
         if let Some(open) = self.position.open[usize::from(stream.code())].take() {
-            self.emit(stream, open, Origin::Wire, end, sink);
+            let head = self.head(stream, open, Origin::Wire, end);
+            let torn = std::mem::take(&mut self.position.torn[usize::from(stream.code())]);
+            sink(Cut::Frame(FrameHead { torn, received: head.received.saturating_sub(open.length), ..head }));
         }
     }
 
     /// A frame's clocks are those of the piece that completed it, so they never go back from frame to frame.
-    fn emit(
-        &mut self,
-        stream: Stream,
-        frame: OpenFrame,
-        origin: Origin,
-        end: FrameEnd,
-        sink: &mut impl FnMut(Cut<'_>),
-    ) {
-        let torn = origin == Origin::Wire && std::mem::take(&mut self.position.torn[usize::from(stream.code())]);
+    fn head(&mut self, stream: Stream, frame: OpenFrame, origin: Origin, end: FrameEnd) -> FrameHead {
         self.position.n_frames += 1;
         let Moment { at_ns, wall_ns } = self.position.newest;
         let OpenFrame { start, length } = frame;
-        sink(Cut::Frame(FrameHead {
-            seq: self.position.n_frames,
-            wall_ns,
-            at_ns,
-            stream,
-            origin,
-            start,
-            length,
-            end,
-            torn,
-        }));
+        let (seq, received) = (self.position.n_frames, self.position.received[usize::from(stream.code())]);
+        FrameHead { seq, wall_ns, at_ns, stream, origin, start, length, end, torn: false, received }
     }
 
     /// Hands on what of a segment seen before belongs to frames that are still open.

@@ -34,27 +34,26 @@ impl Gatherer {
 
     /// Takes what the cutter met, and gives back what it completed.
     pub fn take(&mut self, cut: Cut<'_>) -> Option<Recorded> {
-        match cut {
+        let (head, bytes) = match cut {
             Cut::Part { stream, bytes } => {
                 self.open[usize::from(stream.code())].extend_from_slice(bytes);
-                None
+                return None;
             }
-            Cut::Frame(head) => {
-                let bytes = match head.origin {
-                    Origin::Wire => self.open[usize::from(head.stream.code())].split().freeze(),
-                    Origin::Gap(_) => Bytes::new(),
-                };
-                Some(Recorded::Frame(Frame {
-                    seq: head.seq,
-                    wall_ns: head.wall_ns,
-                    at_ns: head.at_ns,
-                    stream: head.stream,
-                    origin: head.origin,
-                    bytes,
-                }))
+            Cut::Frame(head) if head.origin == Origin::Wire => {
+                (head, self.open[usize::from(head.stream.code())].split().freeze())
             }
-            Cut::End { stream, at_ns } => Some(Recorded::End { stream, at_ns }),
-        }
+            Cut::Frame(head) => (head, Bytes::new()),
+            Cut::Act { head, text } => (head, Bytes::copy_from_slice(text)),
+            Cut::End { stream, at_ns } => return Some(Recorded::End { stream, at_ns }),
+        };
+        Some(Recorded::Frame(Frame {
+            seq: head.seq,
+            wall_ns: head.wall_ns,
+            at_ns: head.at_ns,
+            stream: head.stream,
+            origin: head.origin,
+            bytes,
+        }))
     }
 }
 
@@ -89,6 +88,9 @@ pub fn segments_of<E>(
                     match frame.origin {
                         Origin::Wire => segment.push_chunk(frame.stream, frame.at_ns, frame.wall_ns, &frame.bytes),
                         Origin::Gap(lost) => segment.push_gap(frame.stream, frame.at_ns, frame.wall_ns, lost),
+                        Origin::Act(_) => {
+                            segment.push_act(None, frame.stream, frame.at_ns, frame.wall_ns, &frame.bytes, &[]);
+                        }
                     }
                 }
                 Recorded::End { stream, at_ns } => segment.push_end(stream, at_ns, at_ns.wrapping_add(ahead_ns)),

@@ -23,11 +23,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbl::OrdMap;
-use tap_frame::{Frame, HttpEnd, Origin, Stream};
+use tap_frame::{Act, Frame, HttpEnd, Origin, Stream};
 use tap_jsonrpc::SseEvent;
 
 use crate::follow::{Lens, Meaning};
 use crate::machine::Found;
+use crate::observer::Stamp;
 use crate::row::At;
 use crate::state::SessionState;
 
@@ -82,6 +83,15 @@ pub enum HttpEvent<'a> {
         stream: Stream,
         /// How many.
         n_bytes: u64,
+    },
+    /// Something was done in the exchange.
+    Act {
+        /// What, without the bytes.
+        act: &'a Act,
+        /// The text of the act.
+        text: Bytes,
+        /// The number of the message that it was done to, if there is one.
+        message: Option<u64>,
     },
     /// The exchange is over.
     Ended(HttpEnd),
@@ -184,6 +194,7 @@ impl HttpFollower {
             HttpEvent::Body(bytes) => self.body(bytes, &mut step),
             HttpEvent::Event(event) => self.event(event, &mut step),
             HttpEvent::Lost { stream, n_bytes } => self.lost(stream, n_bytes, &mut step),
+            HttpEvent::Act { act, text, message } => self.act(act, text, message, &mut step),
             HttpEvent::Ended(end) => return self.ended(end, &mut step),
         }
         if let Some(number) = self.exchanges.get(&exchange).and_then(|exchange| exchange.session) {
@@ -241,6 +252,25 @@ impl HttpFollower {
 }
 
 impl HttpFollower {
+    /// Of an exchange that belongs to no session, there is nothing to say.
+    fn act(&mut self, act: &Act, text: Bytes, message: Option<u64>, step: &mut Step<'_>) {
+        let Some(session) = self.exchanges.get(&step.number).and_then(|exchange| exchange.session) else {
+            return;
+        };
+        let Some(this) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let HttpMoment { seq, wall_ns, at_ns } = step.moment;
+        let origin = Origin::Act(act.deed);
+        let frame = Frame { seq, wall_ns, at_ns, stream: act.sent_on(), origin, bytes: text };
+        let stamp = Stamp { scope: scope_of(this, step.number), ..Stamp::of(&frame, 0) };
+        // Over HTTP, messages are told by their numbers.
+        let act = Act { message: None, ..act.clone() };
+        let mut meaning = Meaning::default();
+        this.follower.act(&stamp, &frame, &act, message, step.lens, &mut meaning);
+        push(session, meaning, step.meanings);
+    }
+
     fn lost(&mut self, stream: Stream, n_bytes: u64, step: &mut Step<'_>) {
         let HttpMoment { seq, wall_ns, at_ns } = step.moment;
         let frame = Frame { seq, wall_ns, at_ns, stream, origin: Origin::Gap(n_bytes), bytes: Bytes::new() };

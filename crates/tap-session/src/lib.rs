@@ -17,6 +17,7 @@ mod http;
 mod machine;
 mod map;
 mod observer;
+mod passed;
 mod row;
 mod rule;
 mod rules;
@@ -26,6 +27,7 @@ mod state;
 mod timeline;
 #[cfg(test)]
 mod traffic;
+mod view;
 
 pub use chair::{
     CacheScope, CallId, Change, Client, ClientOptions, ErrorReply, Implementation, Input, InputRequest, Misuse,
@@ -45,7 +47,8 @@ pub use machine::progress::logging::Logging;
 pub use machine::tasks::{Task, TaskInput, Tasks, TimeToLive};
 pub use machine::{KEPT_LIMIT_BYTES, Link, LinkKind};
 pub use observer::{Event, Identity, Observer, Reading, Stamp, WAITING_LIMIT, WaitingRequest};
-pub use row::{At, MessageRow, RowKind, Status};
+pub use passed::{Answered, PASSED_LIMIT, PassedMessage};
+pub use row::{At, Done, MessageRow, RowKind, Status};
 pub use rule::{DETAIL_LIMIT_BYTES, Finding, Rule, Severity};
 pub use rules::{rule, rules};
 pub use state::{Call, Kept, Number, Party, Phase, SessionState, Totals, UsedIds, sender};

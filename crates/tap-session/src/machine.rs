@@ -154,7 +154,7 @@ impl Machine {
         let state = &mut self.state;
         state.at_ns = stamp.at_ns;
         let mut out = Out::new(found, state.whole);
-        if let Origin::Gap(n_bytes) = stamp.origin {
+        if let Origin::Gap(n_bytes) = frame.origin {
             state.whole = false;
             state.totals.lost_bytes = state.totals.lost_bytes.saturating_add(n_bytes);
             if stamp.stream.channel() == tap_frame::Channel::Message {
@@ -234,8 +234,20 @@ impl Machine {
     /// Takes a request of the client out of those in flight, although it was not answered. `ended` is where and by whom;
     /// without it the request was never let in.
     pub(crate) fn drop_call(&mut self, scope: u64, raw_id: &RawId, at: At, ended: Option<(At, Side)>) {
+        self.drop_call_of(scope, Direction::ToServer, raw_id, at, ended);
+    }
+
+    /// The same of either side.
+    pub(crate) fn drop_call_of(
+        &mut self,
+        scope: u64,
+        direction: Direction,
+        raw_id: &RawId,
+        at: At,
+        ended: Option<(At, Side)>,
+    ) {
         let state = &mut self.state;
-        let Some(mut call) = state.close_call(scope, Direction::ToServer, raw_id, at) else {
+        let Some(mut call) = state.close_call(scope, direction, raw_id, at) else {
             return;
         };
         progress::dropped(state, &call);

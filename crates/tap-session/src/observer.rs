@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use imbl::hashmap::Entry;
-use tap_frame::{Channel, Direction, Frame, Origin, Segment, SegmentError, Stream};
+use tap_frame::{Act, Became, Channel, Deed, Direction, Frame, Origin, Segment, SegmentError, Stream, sent_offset};
 use tap_jsonrpc::{
     Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Scanner, Value,
 };
 
 use crate::cut::{Cut, Cutter, FrameHead, Position};
 use crate::map::IdMap;
-use crate::row::{At, MessageRow, RowKind, Status};
+use crate::passed::{Answered, Passed, PassedMessage, Which};
+use crate::row::{At, Done, MessageRow, RowKind, Status};
 
 /// The members that MCP gives a meaning and a list needs.
 ///
@@ -79,6 +80,15 @@ pub enum Event {
         status: Status,
         /// Of an error: its code as written.
         error_code: Option<String>,
+        /// Whether the request is one in whose place another one went on, which has the answer: both are told.
+        stood_for: bool,
+    },
+    /// Something was done to a message that had a row before, and to all members of it.
+    Done {
+        /// The number of its frame.
+        seq: u64,
+        /// What.
+        done: Box<Done>,
     },
 }
 
@@ -98,19 +108,23 @@ pub struct Stamp {
     /// Which ids live together: answers pair with requests of the same scope alone. 0 but for HTTP of the modern era,
     /// where ids are matched within one exchange.
     pub scope: u64,
+    /// Where it begins in what was received of its stream; over HTTP, of its body.
+    pub received: u64,
 }
 
 impl From<&FrameHead> for Stamp {
     fn from(head: &FrameHead) -> Self {
-        let FrameHead { seq, wall_ns, at_ns, stream, origin, .. } = *head;
-        Self { seq, wall_ns, at_ns, stream, origin, scope: 0 }
+        let FrameHead { seq, wall_ns, at_ns, stream, origin, received, .. } = *head;
+        Self { seq, wall_ns, at_ns, stream, origin, scope: 0, received }
     }
 }
 
-impl From<&Frame> for Stamp {
-    fn from(frame: &Frame) -> Self {
+impl Stamp {
+    /// Of a frame, whose place in what was received is known by who counts.
+    #[must_use]
+    pub fn of(frame: &Frame, received: u64) -> Self {
         let Frame { seq, wall_ns, at_ns, stream, origin, .. } = *frame;
-        Self { seq, wall_ns, at_ns, stream, origin, scope: 0 }
+        Self { seq, wall_ns, at_ns, stream, origin, scope: 0, received }
     }
 }
 
@@ -131,6 +145,8 @@ pub struct WaitingRequest {
     pub method: Option<Arc<str>>,
     /// What it is about.
     pub target: Option<Arc<str>>,
+    /// The request in whose place it went on.
+    pub stands_for: Option<At>,
 }
 
 /// Follows one session.
@@ -144,15 +160,27 @@ pub struct Observer {
     waiting: IdMap<(u64, Direction, RawId), Vec<WaitingRequest>>,
     n_waiting: usize,
     identity: Identity,
+    passed: Passed,
 }
 
 impl Observer {
-    /// An observer that goes on where another one stood.
+    /// An observer that goes on where another one stood. `passed` are the newest messages, oldest first, each with whether
+    /// it is held; of those that are held, all.
     #[must_use]
-    pub fn resume(waiting: impl IntoIterator<Item = WaitingRequest>, identity: Identity) -> Self {
+    pub fn resume(
+        waiting: impl IntoIterator<Item = WaitingRequest>,
+        passed: impl IntoIterator<Item = (PassedMessage, bool)>,
+        identity: Identity,
+    ) -> Self {
         let mut observer = Self { identity, ..Self::default() };
         for request in waiting {
             observer.wait_for(request);
+        }
+        for (message, is_held) in passed {
+            match is_held {
+                true => observer.passed.hold(message),
+                false => observer.passed.push(message),
+            }
         }
         observer
     }
@@ -181,6 +209,8 @@ impl Observer {
             latency_ns: None,
             lost_bytes: None,
             notes: scanned.notes,
+            done: None,
+            received: (stamp.scope == 0).then_some(stamp.received),
         };
         if let Origin::Gap(n_bytes) = stamp.origin {
             events.push(Event::Row(MessageRow {
@@ -194,6 +224,123 @@ impl Observer {
             events.push(Event::Row(MessageRow { notes: Notes::default(), ..row(RowKind::Stderr) }));
             return;
         }
+        let first = events.len();
+        self.content(stamp, scanned, row, events);
+        let answers = match events.get(first) {
+            Some(Event::Row(MessageRow { pair: Some(request), raw_id: Some(raw_id), method, target, .. })) => {
+                let (raw_id, method, target) = (raw_id.clone(), method.clone(), target.clone());
+                Some(Arc::new(Answered { raw_id, request: *request, method, target }))
+            }
+            _ => None,
+        };
+        let Stamp { stream, received, seq, .. } = *stamp;
+        self.passed.push(PassedMessage { stream, received, seq, answers });
+    }
+
+    /// Takes what was done to the traffic, and appends what it meant. `scanned` is what a scan of the bytes that were sent
+    /// found; `act` need not hold them.
+    ///
+    /// Who sent a message and who gets it are no longer of one mind then. Requests wait as the side knows them that is to
+    /// answer: one that did not go on does not wait, what went on in its place does.
+    /// `message` is the number of the message that it was done to, where it is known otherwise than by its place;
+    /// `head_bytes` how long the text of the act is before what was sent.
+    pub fn observe_act(
+        &mut self,
+        stamp: &Stamp,
+        act: &Act,
+        message: Option<u64>,
+        head_bytes: u64,
+        scanned: &Scanned,
+        events: &mut Vec<Event>,
+    ) {
+        let which = match message {
+            Some(seq) => Some(Which::Seq(seq)),
+            None => act.message.map(|begins| Which::Begins(act.stream, begins)),
+        };
+        let message = which.and_then(|which| self.passed.find(which, act.deed));
+        let original = message.as_ref().map(|message| At { seq: message.seq, member: 0 });
+        let mut stood = Vec::new();
+        if let Some(message) = &message {
+            match act.deed.became() {
+                Became::Waiting => {}
+                Became::WentOn => self.went_on(message.seq, stamp.at_ns),
+                // One that is answered in the other side's place waits for that.
+                Became::Stopped if act.deed == Deed::Answered => {}
+                Became::Replaced | Became::Stopped => stood = self.forget_frame(message.seq),
+            }
+            let at = At { seq: stamp.seq, member: 0 };
+            let done = Box::new(Done { made: false, ..Done::of_act(act, Some(at)) });
+            events.push(Event::Done { seq: message.seq, done });
+        }
+        let first = events.len();
+        let row = |kind| MessageRow {
+            at: At { seq: stamp.seq, member: 0 },
+            wall_ns: stamp.wall_ns,
+            at_ns: stamp.at_ns,
+            stream: act.sent_on(),
+            kind,
+            raw_id: None,
+            method: None,
+            target: None,
+            status: None,
+            error_code: None,
+            pair: None,
+            latency_ns: None,
+            lost_bytes: None,
+            notes: Notes::default(),
+            done: None,
+            received: None,
+        };
+        if act.lost_bytes > 0 {
+            events.push(Event::Row(MessageRow { lost_bytes: Some(act.lost_bytes), ..row(RowKind::Gap) }));
+        } else if act.deed.sends() {
+            // What we say is not how a peer introduces itself.
+            let identity = self.identity.clone();
+            let row = |kind| MessageRow { notes: scanned.notes, ..row(kind) };
+            let stamp = Stamp { stream: act.sent_on(), ..*stamp };
+            self.content(&stamp, scanned, row, events);
+            self.identity = identity;
+        } else {
+            events.push(Event::Row(row(RowKind::Act)));
+        }
+        if act.deed == Deed::Answered
+            && let Some(message) = &message
+        {
+            self.forget_frame(message.seq);
+        }
+        let answers = message.as_ref().and_then(|message| message.answers.as_deref());
+        for event in &mut events[first..] {
+            let Event::Row(row) = event else {
+                continue;
+            };
+            row.done = Some(Box::new(Done { head_bytes, ..Done::of_act(act, original) }));
+            // Instead of an answer, or besides, another one went on: it answers the same request.
+            if let (None, Some(answers)) = (row.pair, answers)
+                && row.status.is_some()
+                && row.raw_id.as_ref() == Some(&answers.raw_id)
+            {
+                row.pair = Some(answers.request);
+                (row.method, row.target) = (answers.method.clone(), answers.target.clone());
+            }
+            if let (RowKind::Request, Some(raw_id)) = (row.kind, &row.raw_id) {
+                let original = stood.iter().find(|request| request.raw_id == *raw_id).or(stood.first());
+                let key = (stamp.scope, row.stream.direction(), raw_id.clone());
+                if let (Some(original), Some(queue)) = (original, self.waiting.get_mut(&key))
+                    && let Some(made) = queue.iter_mut().find(|request| request.at == row.at)
+                {
+                    made.stands_for = Some(original.stands_for.unwrap_or(original.at));
+                }
+            }
+        }
+    }
+
+    fn content(
+        &mut self,
+        stamp: &Stamp,
+        scanned: &Scanned,
+        row: impl Fn(RowKind) -> MessageRow,
+        events: &mut Vec<Event>,
+    ) {
         match &scanned.content {
             Content::Blank => events.push(Event::Row(row(RowKind::Blank))),
             Content::NotJson(_) => events.push(Event::Row(row(RowKind::NotJson))),
@@ -238,6 +385,7 @@ impl Observer {
                         raw_id: raw_id.clone(),
                         method: row.method.clone(),
                         target: row.target.clone(),
+                        stands_for: None,
                     });
                 }
                 events.push(Event::Row(row));
@@ -288,7 +436,48 @@ impl Observer {
         row.pair = Some(request.at);
         row.latency_ns = Some(latency_ns);
         events.push(Event::Row(row));
-        events.push(Event::Answered { request: request.at, answer, latency_ns, status, error_code });
+        if let Some(original) = request.stands_for {
+            let error_code = error_code.clone();
+            events.push(Event::Answered { request: original, answer, latency_ns, status, error_code, stood_for: true });
+        }
+        let request = request.at;
+        events.push(Event::Answered { request, answer, latency_ns, status, error_code, stood_for: false });
+    }
+
+    /// The requests of a frame went on now, and not when they came.
+    fn went_on(&mut self, seq: u64, at_ns: u64) {
+        for key in self.keys_of(seq) {
+            for request in self.waiting.get_mut(&key).into_iter().flatten().filter(|request| request.at.seq == seq) {
+                request.at_ns = request.at_ns.max(at_ns);
+            }
+        }
+    }
+
+    /// Waits no longer for answers to the requests of a frame.
+    fn forget_frame(&mut self, seq: u64) -> Vec<WaitingRequest> {
+        let mut forgotten = Vec::new();
+        for (scope, direction, raw_id) in self.keys_of(seq) {
+            let queue = self.waiting.get(&(scope, direction, raw_id.clone()));
+            let these: Vec<_> = queue.into_iter().flatten().filter(|request| request.at.seq == seq).cloned().collect();
+            for request in these {
+                self.forget(scope, direction, &raw_id, request.at);
+                forgotten.push(request);
+            }
+        }
+        forgotten
+    }
+
+    /// Under which ids requests of a frame wait. Looks at all that wait: little is done to messages, compared to how many
+    /// there are.
+    fn keys_of(&self, seq: u64) -> Vec<(u64, Direction, RawId)> {
+        let mut keys: Vec<_> = self
+            .waiting
+            .iter()
+            .filter(|(_, queue)| queue.iter().any(|request| request.at.seq == seq))
+            .map(|(key, queue)| (queue.iter().map(|request| request.at).min(), key.clone()))
+            .collect();
+        keys.sort_by_key(|(first, _)| *first);
+        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     fn wait_for(&mut self, request: WaitingRequest) {
@@ -458,6 +647,16 @@ fn take(
             match scanner_of(scanners, head.stream).filter(|_| head.origin == Origin::Wire) {
                 Some(scanner) => observer.observe(&head.into(), &scanner.finish(), events),
                 None => observer.observe(&head.into(), nothing, events),
+            }
+            sink(head, events);
+        }
+        Cut::Act { head, text } => {
+            events.clear();
+            // Of the stream's own scanner it must not take part: a message may be open there.
+            let sent = sent_offset(text).and_then(|offset| text.get(offset..)).unwrap_or_default();
+            if let Some(act) = Act::read_head(text) {
+                let head_bytes = (text.len() - sent.len()) as u64;
+                observer.observe_act(&head.into(), &act, None, head_bytes, &tap_jsonrpc::scan(sent, WATCHES), events);
             }
             sink(head, events);
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tap_frame::Stream;
+use tap_frame::{Act, Became, Deed, Stream};
 use tap_jsonrpc::{Node, Notes, RawId};
 
 /// Which message is meant: a frame, or a member of a batch in it.
@@ -53,10 +53,12 @@ pub enum RowKind {
     /// What came back over HTTP and is no message: a page, a token, the address to post to. `method` is the name of the
     /// event, if it was one with another name than `message`.
     Body,
+    /// Something was done to the traffic, and nothing was sent for it.
+    Act,
 }
 
 impl RowKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Request,
         Self::Notification,
         Self::Result,
@@ -69,6 +71,7 @@ impl RowKind {
         Self::Gap,
         Self::Exchange,
         Self::Body,
+        Self::Act,
     ];
 
     /// The number that stands for the kind in derived tables.
@@ -105,6 +108,7 @@ impl RowKind {
             Self::Gap => "gap",
             Self::Exchange => "exchange",
             Self::Body => "body",
+            Self::Act => "act",
         }
     }
 }
@@ -133,6 +137,69 @@ impl Status {
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+/// What was done to a message, or that it is what we made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What was done; to a message, the last that was done to it.
+    pub deed: Deed,
+    /// Whether nobody sent it: it is the row of the act, and its message, if it has one, is what was sent.
+    pub made: bool,
+    /// Whether a rule did it that makes things go wrong.
+    pub fault: bool,
+    /// How long the message was held, nanoseconds.
+    pub held_ns: u64,
+    /// Of a message the act; of an act the message that it was done to.
+    pub other: Option<At>,
+    /// Who did it, as it is to be shown.
+    pub by: Arc<str>,
+    /// Of an act: how many bytes of its text come before what was sent.
+    pub head_bytes: u64,
+}
+
+impl Done {
+    /// What an act says of itself. `message` is what it was done to.
+    #[must_use]
+    pub fn of_act(act: &Act, message: Option<At>) -> Self {
+        Self {
+            deed: act.deed,
+            made: true,
+            fault: act.is_fault(),
+            held_ns: act.held_ns,
+            other: message,
+            by: Arc::from(&*act.by),
+            head_bytes: 0,
+        }
+    }
+
+    /// A few words about it: `held 2.0s, edited`, `fault: dropped`, `injected`. `duration` writes nanoseconds.
+    #[must_use]
+    pub fn told(&self, duration: impl Fn(u64) -> String) -> String {
+        let mut words = Vec::new();
+        // How long a message was held is said of it, and not of what was sent for it.
+        match self.deed {
+            Deed::Held => words.push("held".to_owned()),
+            _ if self.made && self.deed != Deed::Released => {}
+            Deed::Delayed | Deed::Slowed | Deed::Reordered => {}
+            _ if self.held_ns > 0 => words.push(format!("held {}", duration(self.held_ns))),
+            _ => {}
+        }
+        match self.deed {
+            Deed::Held => {}
+            Deed::Released if !words.is_empty() => {}
+            Deed::Delayed => words.push(format!("delayed {}", duration(self.held_ns))),
+            deed => words.push(deed.name().into()),
+        }
+        let fault = if self.fault { "fault: " } else { "" };
+        format!("{fault}{}", words.join(", "))
+    }
+
+    /// Whether a message that one side sent did not get to the other side, or not as it was.
+    #[must_use]
+    pub fn was_kept_back(&self) -> bool {
+        !self.made && matches!(self.deed.became(), Became::Replaced | Became::Stopped)
     }
 }
 
@@ -167,6 +234,24 @@ pub struct MessageRow {
     pub lost_bytes: Option<u64>,
     /// What is odd about it.
     pub notes: Notes,
+    /// What a debugger did to it, or that it made it.
+    pub done: Option<Box<Done>>,
+    /// How many bytes of its stream were received before it. `None` of what was not received, and over HTTP.
+    pub received: Option<u64>,
+}
+
+impl MessageRow {
+    /// Whether a debugger made it: the side in whose direction it goes did not send it.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.done.as_ref().is_some_and(|done| done.made)
+    }
+
+    /// Whether it is an act that says nothing but what its message says of itself: that it was held, let go, stopped.
+    #[must_use]
+    pub fn is_said_elsewhere(&self) -> bool {
+        self.kind == RowKind::Act && self.done.as_ref().is_some_and(|done| done.made && done.other.is_some())
+    }
 }
 
 /// The rows of one frame, each with its message: the frame's, or a member of its batch.

@@ -3,7 +3,7 @@
 pub(crate) mod http;
 
 use bytes::Bytes;
-use tap_frame::{Frame, Origin, Stream};
+use tap_frame::{Act, Deed, Frame, Origin, Stream};
 
 use crate::follow::{Follower, Lens, Meaning};
 use crate::rule::Finding;
@@ -24,12 +24,14 @@ const SERVER: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":t
 const MILLISECOND_NS: u64 = 1_000_000;
 
 /// The frames of a script, a line each: `->` to the server, `<-` to the client, `!!` on stderr, `..` so many bytes lost.
-/// `\xNN` is a byte, `␍` a carriage return before the newline, `␄` at the end leaves out the newline.
+/// `@@ held 3` is an act on the frame 3, `@@ edited 3 {}` one that sends something; in place of a number an arrow says that
+/// nothing was received. `\xNN` is a byte, `␍` a carriage return before the newline, `␄` at the end leaves out the newline.
 #[track_caller]
 pub(crate) fn frames(script: &str) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut at_ns = 0;
-    let mut push = |at_ns: u64, stream, origin, bytes: Vec<u8>| {
+    let mut held_since = std::collections::BTreeMap::new();
+    let push = |frames: &mut Vec<Frame>, at_ns: u64, stream, origin, bytes: Vec<u8>| {
         let seq = frames.len() as u64 + 1;
         frames.push(Frame { seq, wall_ns: at_ns, at_ns, stream, origin, bytes: Bytes::from(bytes) });
     };
@@ -40,18 +42,46 @@ pub(crate) fn frames(script: &str) -> Vec<Frame> {
             "#" if text == "2026-07-28" => {}
             "#" => {
                 for (stream, line) in handshake(text) {
-                    push(at_ns, stream, Origin::Wire, line.into_bytes());
+                    push(&mut frames, at_ns, stream, Origin::Wire, line.into_bytes());
                 }
             }
             "++" => at_ns += text.parse::<u64>().unwrap() * MILLISECOND_NS,
-            "->" => push(at_ns, Stream::ToServer, Origin::Wire, line_bytes(text)),
-            "<-" => push(at_ns, Stream::ToClient, Origin::Wire, line_bytes(text)),
-            "!!" => push(at_ns, Stream::Stderr, Origin::Wire, line_bytes(text)),
-            ".." => push(at_ns, Stream::ToClient, Origin::Gap(text.parse().unwrap()), Vec::new()),
+            "->" => push(&mut frames, at_ns, Stream::ToServer, Origin::Wire, line_bytes(text)),
+            "<-" => push(&mut frames, at_ns, Stream::ToClient, Origin::Wire, line_bytes(text)),
+            "!!" => push(&mut frames, at_ns, Stream::Stderr, Origin::Wire, line_bytes(text)),
+            ".." => push(&mut frames, at_ns, Stream::ToClient, Origin::Gap(text.parse().unwrap()), Vec::new()),
+            "@@" => {
+                let mut words = text.splitn(3, ' ');
+                let (deed, what) = (Deed::from_name(words.next().unwrap()).unwrap(), words.next().unwrap());
+                let sent = words.next().map(line_bytes).unwrap_or_default();
+                let original: Option<&Frame> = what.parse().ok().map(|seq: usize| &frames[seq - 1]);
+                let stream = match (what, original) {
+                    ("->", _) => Stream::ToServer,
+                    ("<-", _) => Stream::ToClient,
+                    (_, original) => original.unwrap().stream,
+                };
+                let mut act = Act { bytes: sent.into(), ..Act::new(deed, stream, "breakpoint 1") };
+                if let Some(original) = original {
+                    let before = frames[..original.seq as usize - 1].iter().filter(|frame| frame.stream == stream);
+                    act.message = Some(before.map(n_received).sum());
+                    let since = *held_since.entry(original.seq).or_insert(at_ns);
+                    act.held_ns = at_ns - since;
+                }
+                push(&mut frames, at_ns, act.sent_on(), Origin::Act(deed), act.to_text());
+            }
             other => panic!("no such arrow: {other}"),
         }
     }
     frames
+}
+
+/// How many bytes of its stream a frame stands for.
+fn n_received(frame: &Frame) -> u64 {
+    match frame.origin {
+        Origin::Wire => frame.bytes.len() as u64,
+        Origin::Gap(n_bytes) => n_bytes,
+        Origin::Act(_) => 0,
+    }
 }
 
 fn handshake(revision: &str) -> [(Stream, String); 3] {

@@ -455,6 +455,12 @@ impl SessionState {
         }
     }
 
+    /// The calls in flight that came in this frame.
+    pub(crate) fn calls_of(&self, seq: u64) -> Vec<(u64, Direction, RawId, At)> {
+        let calls = self.in_flight.values().flatten().filter(|call| call.at.seq == seq);
+        calls.map(|call| (call.scope, call.direction, call.raw_id.clone(), call.at)).collect()
+    }
+
     /// Takes a call out of those in flight.
     pub(crate) fn close_call(&mut self, scope: u64, direction: Direction, raw_id: &RawId, at: At) -> Option<Arc<Call>> {
         let key = (scope, direction, raw_id.clone());

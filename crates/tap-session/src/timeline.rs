@@ -38,7 +38,9 @@ impl Timeline {
         if seq < newest.saturating_add(self.spacing) {
             return;
         }
-        self.checkpoints.push((seq, follower.clone()));
+        let mut copy = follower.clone();
+        copy.settle();
+        self.checkpoints.push((seq, copy));
         if self.checkpoints.len() > CHECKPOINTS {
             self.spacing *= 2;
             let mut keep = false;

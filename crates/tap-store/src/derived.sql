@@ -44,6 +44,15 @@ CREATE TABLE {schema}.message (
     raw_length   INTEGER,                           -- of that many bytes from `start` on
     raw_event    INTEGER,                           -- of an event: its number in the stream
     compressed   INTEGER,
+    received     INTEGER,                           -- bytes of its stream that were received before it; not over HTTP
+    deed         INTEGER,                           -- from here on where something was done: tap-frame, Deed
+    made         INTEGER,                           -- 1: it is what was done, and nobody sent it
+    fault        INTEGER,
+    held_ns      INTEGER,
+    done_seq     INTEGER,                           -- of a message the act, of an act the message
+    done_by      TEXT,
+    head_bytes   INTEGER,                           -- of an act: bytes of its text before what was sent
+    gone         INTEGER,                           -- 1: it did not get to the other side, so no answer is waited for
     PRIMARY KEY (session, seq, member)
 ) STRICT, WITHOUT ROWID;
 
@@ -53,7 +62,10 @@ CREATE TABLE {schema}.message (
 CREATE INDEX {schema}.message_call ON message (session, seq, member)
     WHERE (kind = 1 OR kind = 6 OR kind = 7 OR kind = 10 OR kind = 11);
 -- Requests that wait for their answer.
-CREATE INDEX {schema}.message_waiting ON message (session, seq, member) WHERE kind = 1 AND pair_seq IS NULL;
+CREATE INDEX {schema}.message_waiting ON message (session, seq, member)
+    WHERE kind = 1 AND pair_seq IS NULL AND gone IS NULL;
+-- What is held, and what was done.
+CREATE INDEX {schema}.message_done ON message (session, seq, member) WHERE deed IS NOT NULL;
 -- What belongs to an exchange, and to a session of MCP among many.
 CREATE INDEX {schema}.message_exchange ON message (session, exchange, seq) WHERE exchange IS NOT NULL;
 CREATE INDEX {schema}.message_conversation ON message (session, conversation, seq, member)

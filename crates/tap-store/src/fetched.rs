@@ -38,6 +38,7 @@ impl Fetched {
                 Ok(Piece::Http { exchange, part, offset, bytes, .. }) => {
                     (Whose::Http { exchange, part }, offset, bytes)
                 }
+                Ok(Piece::Act { offset, bytes, .. }) => (Whose::Act, offset, bytes),
                 Ok(Piece::Gap { .. } | Piece::End { .. } | Piece::HttpGap { .. }) => continue,
                 Err(error) => {
                     damage = Some(error);

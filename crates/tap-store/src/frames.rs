@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use rusqlite::{OptionalExtension, params};
 use tap_exchange::{HttpReading, Source, frame_bytes};
-use tap_frame::{Frame, HttpPart, Origin, Segment, SegmentError, Stream};
+use tap_frame::{Deed, Frame, HttpPart, Origin, Segment, SegmentError, Stream};
 use tap_session::{Cutter, Gatherer, Place, Recorded, RowKind};
 
 use crate::error::StoreError;
@@ -33,6 +33,8 @@ pub(crate) const HEAD_COLUMNS: &[&str] = &[
     "raw_length",
     "raw_event",
     "compressed",
+    "deed",
+    "made",
 ];
 
 /// A frame without its bytes, and where to find them.
@@ -49,7 +51,12 @@ pub(crate) struct Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Stream(Stream),
-    Http { exchange: u64, part: HttpPart },
+    Http {
+        exchange: u64,
+        part: HttpPart,
+    },
+    /// One act.
+    Act,
 }
 
 impl Store {
@@ -65,7 +72,7 @@ impl Store {
         }
     }
 
-    /// The first bytes of a frame, at most `limit_bytes`; none of one that is not there. Of an event, and of what is
+    /// The first bytes of a frame, of an act those that were sent, at most `limit_bytes`; none of one that is not there. Of an event, and of what is
     /// compressed, all is read for that.
     ///
     /// # Errors
@@ -73,12 +80,12 @@ impl Store {
     /// When the database cannot be read or is damaged there.
     pub fn frame_start(&self, session: SessionId, seq: u64, limit_bytes: u64) -> Result<Bytes, StoreError> {
         match self.head(session, seq)? {
-            Some(head) => self.fill(session, head, limit_bytes).map(|frame| frame.bytes),
+            Some(head) => self.fill_message(session, head, limit_bytes),
             None => Ok(Bytes::new()),
         }
     }
 
-    /// The bytes of the frame of a row that was found, or (`answer`) of its answer's; none of an answer that is not there.
+    /// The bytes of the frame of a row that was found, or (`answer`) of its answer's, of an act those that were sent; none of an answer that is not there.
     ///
     /// # Errors
     ///
@@ -86,7 +93,7 @@ impl Store {
     pub fn bytes_of(&self, session: SessionId, hit: &Hit, answer: bool) -> Result<Bytes, StoreError> {
         let head = if answer { hit.answer_head.as_ref() } else { Some(&hit.head) };
         match head {
-            Some(head) => self.fill(session, head.clone(), u64::MAX).map(|frame| frame.bytes),
+            Some(head) => self.fill_message(session, head.clone(), u64::MAX),
             None => Ok(Bytes::new()),
         }
     }
@@ -142,6 +149,15 @@ impl Store {
         read().map_err(|source| self.sort(source))
     }
 
+    /// The bytes of a message, at most so many; of an act, those that were sent.
+    fn fill_message(&self, session: SessionId, head: Head, limit_bytes: u64) -> Result<Bytes, StoreError> {
+        let Origin::Act(_) = head.frame.origin else {
+            return Ok(self.fill(session, head, limit_bytes)?.bytes);
+        };
+        let sent = self.fill(session, head, u64::MAX)?.message();
+        Ok(sent.slice(..sent.len().min(usize::try_from(limit_bytes).unwrap_or(usize::MAX))))
+    }
+
     /// Gives a frame its bytes, at most so many.
     fn fill(&self, session: SessionId, head: Head, limit_bytes: u64) -> Result<Frame, StoreError> {
         let Head { mut frame, place, length, exchange, source } = head;
@@ -161,6 +177,7 @@ impl Store {
                 }
             }
             _ if length == 0 => Bytes::new(),
+            _ if matches!(frame.origin, Origin::Act(_)) => self.gather(session, Whose::Act, place, wanted)?,
             _ => self.gather(session, Whose::Stream(frame.stream), place, wanted)?,
         };
         Ok(frame)
@@ -286,12 +303,18 @@ pub(crate) fn head_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Resu
     let lost: Option<i64> = row.get(first + 8)?;
     // A request of HTTP whose body was lost has the row of a gap.
     let gap = RowKind::from_code(row.get(first + 7)?) == Some(RowKind::Gap);
+    let deed = row.get::<_, Option<u8>>(first + 14)?.and_then(Deed::from_code);
+    let made = row.get::<_, Option<bool>>(first + 15)?.unwrap_or(false);
     let frame = Frame {
         seq: unsigned(row.get(first)?),
         wall_ns: unsigned(row.get(first + 1)?),
         at_ns: unsigned(row.get(first + 2)?),
         stream: Stream::from_code(row.get(first + 3)?).unwrap_or(Stream::Stderr),
-        origin: if gap { Origin::Gap(lost.map_or(0, unsigned)) } else { Origin::Wire },
+        origin: match (made, deed) {
+            (true, Some(deed)) => Origin::Act(deed),
+            _ if gap => Origin::Gap(lost.map_or(0, unsigned)),
+            _ => Origin::Wire,
+        },
         bytes: Bytes::new(),
     };
     let place = Place { segment: unsigned(row.get(first + 4)?), offset: unsigned(row.get(first + 5)?) };

@@ -38,7 +38,7 @@ impl Store {
             ))?;
             let mut never_answered = connection.prepare_cached(&format!(
                 "SELECT {message} FROM message INDEXED BY message_waiting
-                 WHERE session = ?1 AND kind = 1 AND pair_seq IS NULL AND (seq, member) < (?2, ?3)
+                 WHERE session = ?1 AND kind = 1 AND pair_seq IS NULL AND gone IS NULL AND (seq, member) < (?2, ?3)
                  ORDER BY seq DESC, member DESC LIMIT ?4"
             ))?;
             let (seq, member) = (signed(at.seq), signed(at.member));
@@ -74,7 +74,10 @@ mod tests {
             for at in all.iter().map(|listed| listed.row.at) {
                 let in_flight = |listed: &&Listed| {
                     let row = &listed.row;
-                    row.kind == RowKind::Request && row.at < at && row.pair.is_none_or(|answer| answer >= at)
+                    row.kind == RowKind::Request
+                        && row.at < at
+                        && !row.done.as_ref().is_some_and(|done| done.was_kept_back())
+                        && row.pair.is_none_or(|answer| answer >= at)
                 };
                 let expected: Vec<At> = all.iter().filter(in_flight).map(|listed| listed.row.at).collect();
                 let places = |look_back, limit| -> Vec<At> {

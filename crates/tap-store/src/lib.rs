@@ -41,7 +41,7 @@ pub use retention::{Goes, KeepersLock, Limits, Merged};
 pub use schema::SCHEMA_VERSION;
 pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
 pub use text::{
-    Chosen, ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, TextFrame, TextFrames, TextPlace,
-    export, find_secrets, import, rewrite, text_frame,
+    Addition, Chosen, ExportOptions, Exported, FOLD_COLUMNS, Imported, Profile, Rewritten, TextFrame, TextFrames,
+    TextPlace, add, export, find_secrets, import, put_rules, rewrite, text_frame,
 };
 pub use writer::{EndReason, SessionEnd, SessionStart, Transport};

@@ -175,6 +175,18 @@ impl Store {
         Self::with(connection, path, true)
     }
 
+    /// An empty store that nobody else can open, for recordings in text form that are too large for memory: what does not fit
+    /// into a few megabytes lies in a temporary file that is gone with the store, however we end.
+    ///
+    /// # Errors
+    ///
+    /// When no temporary file can be made.
+    pub fn temporary() -> Result<Self, StoreError> {
+        let path = Path::new(":temporary:");
+        let connection = crate::schema::open_temporary(path)?;
+        Self::with(connection, path, true)
+    }
+
     /// Puts all recordings into a new database, where others find them too.
     ///
     /// # Errors
@@ -451,7 +463,7 @@ impl Store {
             let columns = columns("message", LISTED_COLUMNS);
             let mut select = connection.prepare_cached(&format!(
                 "SELECT {columns} FROM message INDEXED BY message_waiting
-                 WHERE session = ? AND kind = 1 AND pair_seq IS NULL ORDER BY seq, member"
+                 WHERE session = ? AND kind = 1 AND pair_seq IS NULL AND gone IS NULL ORDER BY seq, member"
             ))?;
             let found = select.query_map([session.0], |row| listed_from(row, 0))?;
             found.collect()

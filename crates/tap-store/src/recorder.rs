@@ -421,6 +421,8 @@ impl Recorder {
                     Piece::HttpGap { exchange, part, n_bytes, .. } => {
                         *lost_http.entry((exchange, part)).or_default() += n_bytes;
                     }
+                    // What it was done to is lost with it.
+                    Piece::Act { bytes, .. } => self.lost_bytes += bytes.len() as u64,
                 }
             }
             self.emptied.push(segment);

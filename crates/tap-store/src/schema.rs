@@ -13,10 +13,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use crate::error::StoreError;
 
 /// One statement list a schema version; the first makes version 1. A landed one is never changed.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_ground.sql"),
     include_str!("../migrations/0002_http.sql"),
     include_str!("../migrations/0003_marks.sql"),
+    include_str!("../migrations/0004_acts.sql"),
 ];
 
 /// The newest schema that this crate knows.
@@ -103,6 +104,14 @@ pub(crate) fn open_for_reading(path: &Path, patience: Duration) -> Result<(Conne
 pub(crate) fn open_in_memory(path: &Path) -> Result<Connection, StoreError> {
     let failed = |source| StoreError::sqlite(path, source);
     let mut connection = Connection::open_in_memory().map_err(failed)?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// A private database in a temporary file of SQLite's own, which has no name that anybody could find.
+pub(crate) fn open_temporary(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |source| StoreError::sqlite(path, source);
+    let mut connection = Connection::open("").map_err(failed)?;
     migrate(&mut connection, path)?;
     Ok(connection)
 }

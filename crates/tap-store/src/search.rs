@@ -55,6 +55,14 @@ pub enum Column {
     ErrorCode,
     /// How long the answer took, nanoseconds.
     LatencyNs,
+    /// The code of what a debugger did.
+    Deed,
+    /// How long it was held, nanoseconds.
+    HeldNs,
+    /// Who did it.
+    DoneBy,
+    /// Whether a fault did it: 0 or 1.
+    Fault,
 }
 
 impl Column {
@@ -75,6 +83,10 @@ impl Column {
             Self::Status => "status",
             Self::ErrorCode => "error_code",
             Self::LatencyNs => "latency_ns",
+            Self::Deed => "deed",
+            Self::HeldNs => "held_ns",
+            Self::DoneBy => "done_by",
+            Self::Fault => "fault",
         }
     }
 

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tap_exchange::{Conversation, Exchange, Head, Source};
-use tap_frame::{HttpEnd, HttpPart, Segment, Stream};
+use tap_frame::{Deed, HttpEnd, HttpPart, Segment, Stream};
 use tap_jsonrpc::RawId;
 use tap_session::{
-    At, FrameEnd, HttpSessionKind, HttpSessionNumber, Identity, MessageRow, Moment, OpenFrame, Place, Position,
+    At, Done, FrameEnd, HttpSessionKind, HttpSessionNumber, Identity, MessageRow, Moment, OpenFrame, Place, Position,
     RowKind, Status,
 };
 
@@ -49,7 +49,9 @@ pub(crate) fn position_to_text(position: &Position) -> String {
         .collect();
     let newest = json!([position.newest.at_ns, position.newest.wall_ns]);
     let (frames, next) = (position.n_frames, position.next_segment);
-    json!({ "frames": frames, "next": next, "open": open, "torn": position.torn, "newest": newest }).to_string()
+    let (torn, received) = (position.torn, position.received);
+    json!({ "frames": frames, "next": next, "open": open, "torn": torn, "newest": newest, "received": received })
+        .to_string()
 }
 
 pub(crate) fn position_from_text(text: &str) -> Option<Position> {
@@ -60,6 +62,7 @@ pub(crate) fn position_from_text(text: &str) -> Option<Position> {
     for stream in Stream::ALL {
         let index = usize::from(stream.code());
         position.torn[index] = value["torn"][index].as_bool()?;
+        position.received[index] = value["received"][index].as_u64()?;
         if let Some(open) = value["open"].get(stream.code().to_string()) {
             position.open[index] = Some(OpenFrame {
                 start: Place { segment: open[0].as_u64()?, offset: open[1].as_u64()? },
@@ -92,6 +95,14 @@ pub(crate) const LISTED_COLUMNS: &[&str] = &[
     "frame_end",
     "exchange",
     "conversation",
+    "deed",
+    "made",
+    "fault",
+    "held_ns",
+    "done_seq",
+    "done_by",
+    "received",
+    "head_bytes",
 ];
 
 /// Columns of a table as they stand in a statement.
@@ -118,14 +129,36 @@ fn row_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<MessageRo
         latency_ns: row.get::<_, Option<i64>>(first + 13)?.map(unsigned),
         lost_bytes: row.get::<_, Option<i64>>(first + 14)?.map(unsigned),
         notes: tap_jsonrpc::Notes::from_bits(row.get(first + 15)?),
+        done: done_from(row, first + 20)?.map(Box::new),
+        received: row.get::<_, Option<i64>>(first + 26)?.map(unsigned),
     })
+}
+
+/// What was done, from this column on.
+fn done_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Done>> {
+    let Some(deed) = row.get::<_, Option<u8>>(first)?.and_then(Deed::from_code) else {
+        return Ok(None);
+    };
+    let by: Option<String> = row.get(first + 5)?;
+    Ok(Some(Done {
+        deed,
+        made: row.get::<_, Option<bool>>(first + 1)?.unwrap_or(false),
+        fault: row.get::<_, Option<bool>>(first + 2)?.unwrap_or(false),
+        held_ns: row.get::<_, Option<i64>>(first + 3)?.map_or(0, unsigned),
+        other: row.get::<_, Option<i64>>(first + 4)?.map(|seq| At { seq: unsigned(seq), member: 0 }),
+        by: by.unwrap_or_default().into(),
+        head_bytes: row.get::<_, Option<i64>>(first + 7)?.map_or(0, unsigned),
+    }))
 }
 
 /// A line of a list as it is read back, without the length of its answer. Its first column is at this place.
 pub(crate) fn listed_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Listed> {
+    let message = row_from(row, first)?;
+    let head_bytes = message.done.as_ref().map_or(0, |done| done.head_bytes);
     Ok(Listed {
-        row: row_from(row, first)?,
-        length: unsigned(row.get(first + 16)?),
+        row: message,
+        // Of an act, what was sent.
+        length: unsigned(row.get(first + 16)?).saturating_sub(head_bytes),
         answer_length: None,
         frame_end: end_from_code(row.get(first + 17)?),
         exchange: row.get::<_, Option<i64>>(first + 18)?.map(unsigned),
@@ -293,6 +326,7 @@ mod tests {
             open: [None, Some(OpenFrame { start: Place { segment: 2, offset: 9 }, length: 1 << 40 }), None],
             torn: [true, false, true],
             newest: Moment { at_ns: 5, wall_ns: 1_700_000_000_000_000_005 },
+            received: [3, 1 << 50, 0],
         };
         for position in [position, Position::default()] {
             assert_eq!(position_from_text(&position_to_text(&position)), Some(position));

@@ -7,6 +7,7 @@
 //! Start reading at [`export`] and [`import`]. `fold.rs` breaks records over lines, `records.rs` reads them one by one,
 //! `fixture.rs` leaves out what only happened once.
 
+mod add;
 mod chosen;
 mod fixture;
 mod fold;
@@ -39,6 +40,7 @@ use crate::writer::{EndReason, Transport};
 use fixture::Fixture;
 use write::{Entry, RecordWriter};
 
+pub use add::{Addition, add, put_rules};
 pub use chosen::Chosen;
 pub use frames::{TextFrame, TextFrames, TextPlace, text_frame};
 pub use import::{Imported, import};

@@ -41,6 +41,19 @@ pub(crate) fn segments(script: &str) -> Vec<Segment> {
         match line.splitn(3, ' ').collect::<Vec<_>>()[..] {
             ["--"] => segments.push(Segment::default()),
             ["gap", arrow, n_bytes] => segment.push_gap(stream_of(arrow), at_ns, wall_ns, n_bytes.parse().unwrap()),
+            // Done to the message that begins there in its stream, or to none.
+            ["@@", deed, rest] => {
+                let (arrow, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+                let (message, sent) = rest.split_once(' ').unwrap_or((rest, ""));
+                let deed = tap_frame::Deed::from_name(deed).unwrap();
+                let sent = if deed.sends() { format!("{sent}\n") } else { String::new() };
+                let act = tap_frame::Act {
+                    message: message.parse().ok(),
+                    bytes: sent.into(),
+                    ..tap_frame::Act::new(deed, stream_of(arrow), "breakpoint 1")
+                };
+                segment.push_act(None, act.sent_on(), at_ns, wall_ns, &act.to_text(), &[]);
+            }
             ["end", arrow] => segment.push_end(stream_of(arrow), at_ns, wall_ns),
             _ => {
                 let (arrow, text) = line.split_once(' ').unwrap();
@@ -187,6 +200,10 @@ fn told_of(store: &Store, session: &Session) -> String {
         row.error_code.iter().for_each(|code| line.push_str(&format!(" code={code}")));
         row.pair.iter().for_each(|pair| line.push_str(&format!(" with {}.{}", pair.seq, pair.member)));
         row.lost_bytes.iter().for_each(|lost| line.push_str(&format!(" lost={lost}")));
+        if let Some(done) = &row.done {
+            let other = done.other.map(|other| format!(" with {}.{}", other.seq, other.member)).unwrap_or_default();
+            line.push_str(&format!(" {}{}{other}", if done.made { "made by " } else { "" }, done.deed.name()));
+        }
         if row.kind != RowKind::Gap && row.at.member == 0 {
             let frame: Frame = store.frame(session.id, row.at.seq).unwrap().unwrap();
             line.push_str(&format!(" {:?}", String::from_utf8_lossy(&frame.bytes)));

@@ -59,7 +59,7 @@ impl Played {
         let outputs = self.0.receive(message.to_string().as_bytes());
         let said = outputs.into_iter().filter_map(|output| match output {
             Output::Send { bytes, .. } => Some(bytes),
-            Output::Miss(_) | Output::Note(_) | Output::Exit => None,
+            Output::Miss(_) | Output::Note(_) | Output::Exit | Output::ToServer(_) | Output::Learned(_) => None,
         });
         let value = |bytes: Vec<u8>| match serde_json::from_slice(&bytes) {
             Ok(value) => value,

@@ -99,6 +99,19 @@ pub enum Ending {
     Killed(i32),
 }
 
+/// What a client starts a server with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The program: a path, or a name that is looked for in `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What is set in its environment beside what we have in ours.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it is started, if not where we are.
+    pub folder: Option<PathBuf>,
+}
+
 /// A running server.
 #[derive(Debug)]
 pub struct ServerProcess {
@@ -126,6 +139,15 @@ impl Lifeline {
         }
     }
 
+    /// Sends the signal with this number to the whole process group of a server that [leads one](ServerProcess::spawn_leader).
+    pub fn send_to_group(&self, number: i32) {
+        let alive = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pid) = *alive {
+            // SAFETY: as above. Until the leader is waited for its number, which is the group's, is nobody else's.
+            unsafe { nix::libc::kill(-pid.as_raw(), number) };
+        }
+    }
+
     fn cut(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -142,7 +164,25 @@ impl ServerProcess {
     ///
     /// When the system cannot start it; [`SpawnError::exit_code`] is what a shell would exit with.
     pub fn spawn(program: &OsStr, arguments: &[OsString], mask: SigSet) -> Result<Self, SpawnError> {
-        let mut command = command(program, arguments, Some(mask));
+        Self::spawn_command(program, command(program, arguments, Some(mask)))
+    }
+
+    /// Starts a server as a client does that has it for itself: in a process group of its own, which it leads, so that
+    /// nothing that it started need be left behind. The rest is as with [`spawn`](Self::spawn), the thread too.
+    ///
+    /// # Errors
+    ///
+    /// As with [`spawn`](Self::spawn).
+    pub fn spawn_leader(launch: &Launch, mask: SigSet) -> Result<Self, SpawnError> {
+        let mut command = command(&launch.program, &launch.arguments, Some(mask));
+        command.process_group(0).envs(launch.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &launch.folder {
+            command.current_dir(folder);
+        }
+        Self::spawn_command(&launch.program, command)
+    }
+
+    fn spawn_command(program: &OsStr, mut command: Command) -> Result<Self, SpawnError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| SpawnError::new(program, source))?;
         let missing = || SpawnError::Refused { command: program.into(), source: io::ErrorKind::BrokenPipe.into() };
@@ -169,6 +209,40 @@ impl ServerProcess {
     pub fn waiter(&self) -> impl FnOnce() -> io::Result<Ending> + use<> {
         let (pid, lifeline) = (self.pid, self.lifeline.clone());
         move || wait_for(pid, &lifeline)
+    }
+
+    /// The same in two steps, so that something can be done in between: see [`Watch`].
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch { pid: self.pid, lifeline: self.lifeline.clone() }
+    }
+}
+
+/// Waits for the end of a server, and lets go of its number only when it is told to: until then its process group can be
+/// signalled, even when the server itself has ended.
+#[derive(Debug)]
+pub struct Watch {
+    pid: Pid,
+    lifeline: Lifeline,
+}
+
+impl Watch {
+    /// Waits until the server has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us wait for it.
+    pub fn look(&self) -> io::Result<()> {
+        look_at(self.pid)
+    }
+
+    /// Lets go of a server that has ended, and tells how; waits for its end if need be.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us wait for it.
+    pub fn reap(self) -> io::Result<Ending> {
+        wait_for(self.pid, &self.lifeline)
     }
 }
 
@@ -214,8 +288,7 @@ impl PlainProcess {
     }
 }
 
-fn wait_for(pid: Pid, lifeline: &Lifeline) -> io::Result<Ending> {
-    // Look first and reap after the lifeline is cut: from the reaping on the number may be another process's.
+fn look_at(pid: Pid) -> io::Result<()> {
     // Not nix's waitid, which refuses what a real-time signal killed.
     loop {
         // SAFETY: waitid writes to the address of a local variable.
@@ -226,11 +299,16 @@ fn wait_for(pid: Pid, lifeline: &Lifeline) -> io::Result<Ending> {
         };
         let error = io::Error::last_os_error();
         match looked {
-            0 => break,
+            0 => return Ok(()),
             _ if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return Err(error),
         }
     }
+}
+
+fn wait_for(pid: Pid, lifeline: &Lifeline) -> io::Result<Ending> {
+    // Look first and reap after the lifeline is cut: from the reaping on the number may be another process's.
+    look_at(pid)?;
     lifeline.cut();
     let mut status = 0;
     // SAFETY: waitpid writes one integer to the address of a local variable.
@@ -340,5 +418,25 @@ mod tests {
             // From here on a signal goes nowhere, whoever has the number by now.
             server.lifeline().send(9);
         }
+    }
+
+    #[test]
+    fn a_leader_s_group_can_be_signalled_until_it_is_let_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let launch = Launch {
+            program: "sh".into(),
+            // The leader ends at once; what it started has its stdout, and would stay for an hour.
+            arguments: vec!["-c".into(), "pwd; echo \"$WORD\"; sleep 3600 & exit 3".into()],
+            environment: vec![("WORD".into(), "said".into())],
+            folder: Some(folder.path().canonicalize().unwrap()),
+        };
+        let server = ServerProcess::spawn_leader(&launch, SigSet::empty()).unwrap();
+        let watch = server.watch();
+        watch.look().unwrap();
+        server.lifeline().send_to_group(9);
+        let mut said = String::new();
+        io::Read::read_to_string(&mut std::fs::File::from(server.stdout), &mut said).unwrap();
+        assert_eq!(said, format!("{}\nsaid\n", launch.folder.unwrap().display()));
+        assert_eq!(watch.reap().unwrap(), Ending::Exited(3));
     }
 }

@@ -12,7 +12,7 @@ mod memory;
 mod sentinel;
 mod signals;
 
-pub use child::{Ending, Lifeline, PlainProcess, ServerProcess, SpawnError, end_like, replace_with};
+pub use child::{Ending, Launch, Lifeline, PlainProcess, ServerProcess, SpawnError, Watch, end_like, replace_with};
 pub use descriptor::{
     Interruptible, is_ready, is_writable, point_at_null, read_some, standard, take_standard, write_all,
 };

@@ -81,7 +81,20 @@ impl Signals {
     ///
     /// When no thread can be started.
     pub fn pass_on_to(self, server: &ServerProcess) -> std::io::Result<PassingOn> {
-        self.pass_on(server.lifeline())
+        self.pass_on(server.lifeline(), |_| {})
+    }
+
+    /// The same, with something to do before a signal is passed on: it gets the signal's number.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn pass_on_to_after(
+        self,
+        server: &ServerProcess,
+        before: impl FnMut(i32) + Send + 'static,
+    ) -> std::io::Result<PassingOn> {
+        self.pass_on(server.lifeline(), before)
     }
 
     /// The same for a program that has our own standard streams.
@@ -90,10 +103,10 @@ impl Signals {
     ///
     /// When no thread can be started.
     pub fn pass_on_to_plain(self, process: &PlainProcess) -> std::io::Result<PassingOn> {
-        self.pass_on(process.lifeline())
+        self.pass_on(process.lifeline(), |_| {})
     }
 
-    fn pass_on(self, lifeline: Lifeline) -> std::io::Result<PassingOn> {
+    fn pass_on(self, lifeline: Lifeline, mut before: impl FnMut(i32) + Send + 'static) -> std::io::Result<PassingOn> {
         let Self { mut sentinel } = self;
         let (dismiss, dismissed) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
@@ -101,6 +114,7 @@ impl Signals {
                 if dismissed.try_recv().is_ok() {
                     break;
                 }
+                before(number);
                 // A signal from the terminal goes to the whole group, and one from the kernel may be for us alone; the
                 // sentinel tells these apart like all others.
                 if !sentinel.as_mut().is_some_and(|sentinel| sentinel.also_got(number)) {

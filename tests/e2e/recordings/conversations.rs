@@ -106,6 +106,14 @@ pub(super) const ALL: &[Conversation] = &[
         script: rust_legacy,
     },
     on_stdio("demo-server.mcprec", "python client.py", "tap demo-server", demo),
+    on_stdio("pydantic-ai.mcprec", "agent agent.py", "python server.py", agent),
+    Conversation {
+        file: "pydantic-ai-http.mcprec",
+        client: "agent agent.py",
+        server: "python1 server.py streamable-http",
+        over: Over::Http,
+        script: agent,
+    },
     on_stdio("codex.mcprec", "host codex", "python server.py", || host("codex")),
     on_stdio("claude-code.mcprec", "host claude", "python server.py", || host("claude")),
     Conversation {
@@ -257,6 +265,22 @@ fn demo() -> Value {
             ["tools/call", {"name": "report", "arguments": {"city": "Oslo"}}, {"progress": true}],
             ["tools/call", {"name": "forecast", "arguments": {"city": "Atlantis"}}],
         ],
+    })
+}
+
+/// What the model of an agent calls.
+fn agent() -> Value {
+    json!({
+        "calls": [
+            ["add", {"a": 2, "b": 40}],
+            // Refused, and the library lets the model try again.
+            ["add", {"a": "x", "b": 1}],
+            ["fail", {}],
+            ["progress", {"n": 3}],
+            ["log", {"text": "☃"}],
+            ["order", {}],
+        ],
+        "elicitation": {"flavour": "vanilla"},
     })
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn everything() -> Value {
             ["ping"],
             ["tools/list"],
             ["tools/call", {"name": "echo", "arguments": {"message": "☃ \u{0} \"quoted\" \u{2028} \\"}}],
+            ["tools/call", {"name": "get-sum", "arguments": {"a": 2, "b": 40}}],
             ["tools/call", {"name": "get-sum", "arguments": {"a": "x"}}],
             ["tools/call", {"name": "no-such-tool"}],
             ["tools/call", {"name": "get-tiny-image"}],

@@ -1,10 +1,12 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod client;
 mod db;
 mod diff;
 mod doctor;
 #[cfg(test)]
 mod documented;
+mod live;
 mod proxy;
 mod replay;
 mod verify;
@@ -21,10 +23,12 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::client::{Call, Server, Tools};
 pub(crate) use self::db::{Db, DbCommand, Prune};
-pub(crate) use self::diff::{Diff, DiffFormat};
+pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::doctor::Doctor;
-pub(crate) use self::proxy::{Credentials, Proxy};
+pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
+pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
@@ -127,6 +131,18 @@ pub(crate) enum Command {
     /// shown: a accepts it, which replaces the recording, r rejects it, which removes it, s leaves it; A and R do so with all
     /// that are left.
     Review(Review),
+    /// List what a server offers: tools, prompts, resources, templates
+    ///
+    /// All pages of each list. The server is started, or reached over HTTP, spoken to as a client does, in the newest
+    /// revision that it speaks, and ended. With --config, all servers in that file, side by side; one that fails is told, and
+    /// the others are listed. What passes is recorded. Exit code 2: a server could not be asked.
+    Tools(Box<Tools>),
+    /// Call one tool of a server
+    ///
+    /// Arguments are typed by the tool's schema and checked by it before they are sent. Text is printed as it is; of an image
+    /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
+    /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
+    Call(Box<Call>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
@@ -165,6 +181,27 @@ pub(crate) enum Command {
     ///
     /// Who talks, what was agreed, what was listed, what was in flight. Exact for any message of a session.
     State(State),
+    /// List the taps that run, and what is held there
+    Taps(Taps),
+    /// Hold messages of live taps, change them, or list and remove what holds them
+    ///
+    /// A message that fits is held: `mcp-tap held` lists it, `mcp-tap release` says what becomes of it, and after the tap's
+    /// --hold-timeout it goes on unchanged. Other calls go on meanwhile. Without a filter: what is set.
+    Break(Break),
+    /// List messages that are held, or print one
+    ///
+    /// Exit code 1: nothing is held.
+    Held(Held),
+    /// Let a held message go on: as it is, changed, answered in the server's place, or not at all
+    ///
+    /// A changed message is checked before it goes: JSON, the same id and method, and arguments that fit the tool's schema.
+    /// Only the tokens that differ are other bytes than before.
+    Release(Release),
+    /// Send a message into a live session, and print the answer
+    ///
+    /// The other side sees neither the message nor the answer. Its id is one that neither side can have used. A tool is called
+    /// more easily with `mcp-tap call --into`.
+    Inject(Inject),
     /// Write a session to a file: a recording without loss, a fixture, or a report
     ///
     /// A file that ends in .mcprec is a fixture for tests: no clock, nothing of this machine, folded so that a change of it
@@ -213,6 +250,8 @@ pub(crate) enum Command {
         mcp-tap run -- npx -y @modelcontextprotocol/server-everything\n  \
         mcp-tap run --name fs -- npx -y @modelcontextprotocol/server-filesystem ~/src\n  \
         mcp-tap run --http 127.0.0.1:7000 -- python server.py\n  \
+        mcp-tap run --break 'tool:delete_*' --hold-timeout 2m -- python server.py\n  \
+        mcp-tap run --fault 'tool:search_* every:5 -> error:-32603' -- python server.py\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"run\",\"--\",\"python\",\"server.py\"]}      in a host's configuration",
     override_usage = "mcp-tap run [OPTIONS] [--] COMMAND [ARGUMENTS]..."
 )]
@@ -229,6 +268,8 @@ pub(crate) struct Run {
     // Behind the command, which would stand under its heading otherwise.
     #[command(flatten)]
     pub(crate) http: HttpSide,
+    #[command(flatten)]
+    pub(crate) debugging: Debugging,
 }
 
 /// Options of `run` where hosts talk HTTP.
@@ -440,12 +481,12 @@ fn parse_rule(name: &str) -> Result<&'static Rule, String> {
 /// Options of `stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
+    after_long_help = "Examples:\n  mcp-tap stats\n  mcp-tap stats github --by method\n  mcp-tap stats --all --by client\n  mcp-tap stats github 'tool:search_* latency>1s'\n  mcp-tap stats github github.2 --json | jq -r 'select(.p99_ns > 1e9) | .what'"
 )]
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// What is counted together: calls of one tool, prompt or resource, or of one method
+    /// What is counted together
     #[arg(long, value_name = "WHAT", default_value = "tool")]
     pub(crate) by: GroupBy,
     /// How to write it
@@ -466,8 +507,17 @@ pub(crate) enum StatsFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
+    /// Calls of one tool, prompt or resource
     Tool,
     Method,
+    /// Calls of one session; over HTTP of one session of MCP
+    Session,
+    /// Calls of one client, by the name and version that it gave
+    Client,
+    /// Calls that began in one hour of the clock
+    Hour,
+    /// Calls that failed with the same words, but for names, numbers and paths in them
+    Error,
 }
 
 /// Options of `state`.

@@ -1,8 +1,11 @@
 //! The commands, one file each.
 
+pub(crate) mod breakpoints;
 mod bridge_http;
 mod bridge_stdio;
+pub(crate) mod call;
 pub(crate) mod check;
+mod client;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -11,10 +14,13 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod forward;
+pub(crate) mod held;
+pub(crate) mod inject;
 pub(crate) mod inspect;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
+pub(crate) mod release;
 pub(crate) mod replay;
 pub(crate) mod review;
 pub(crate) mod run;
@@ -22,6 +28,8 @@ pub(crate) mod show;
 pub(crate) mod state;
 pub(crate) mod stats;
 mod stop;
+pub(crate) mod taps;
+pub(crate) mod tools;
 pub(crate) mod transfer;
 pub(crate) mod verify;
 pub(crate) mod wrap;

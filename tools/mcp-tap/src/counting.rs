@@ -3,52 +3,61 @@
 //! What a call is, with all its rounds, and how it ended is what following the session says; nothing is read in another
 //! way here. A filter is asked of the rows of a call.
 
+mod group;
+mod key;
 mod latencies;
 mod over_time;
+mod shape;
+mod spent;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use tap_exchange::Exchange;
 use tap_filter::Filter;
-use tap_frame::{Frame, HttpEnd};
+use tap_frame::{Became, Direction, Frame, HttpEnd};
 use tap_jsonrpc::Node;
-use tap_session::{At, Call, Event, HttpSessionNumber, LinkKind, MessageRow, RowKind, SessionState, Status};
+use tap_session::{At, Event, HttpSessionNumber, LinkKind, MessageRow, RowKind, SessionState, Status};
 use tap_store::{ListKind, Session, Store, StoreError};
 
+pub(crate) use self::group::Group;
+pub(crate) use self::key::{By, Key, written};
 pub(crate) use self::latencies::{Latencies, MAGNITUDES_NS};
 pub(crate) use self::over_time::OverTime;
+pub(crate) use self::spent::Spent;
+use self::spent::{Spending, Work};
 use crate::filtering::fits;
 use crate::following::Seen;
 use crate::reference::Part;
+use crate::said::said_whole;
 use crate::subject::Findings;
 
 /// The request that stays open as long as its client wants to hear of changes: without an answer nothing is wrong.
 const SUBSCRIPTION: &str = "subscriptions/listen";
 
-/// What calls are counted under, when there are too many different ones: a peer can make up any number of names.
-pub(crate) const OTHERS: &str = "(others)";
+/// What stands in the place of a name where there are too many.
+const OTHERS: &str = "(others)";
 
-/// What is counted together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    /// Calls of one tool, prompt or resource.
-    Tool,
-    Method,
-    /// Calls of one session of MCP.
-    Conversation,
-}
+/// The request with which a server asks a person something.
+const ASKS_A_PERSON: &str = "elicitation/create";
 
-/// Whose calls are counted together. What does not matter is empty.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) conversation: Option<u64>,
-    pub(crate) method: Arc<str>,
+/// So many shapes of errors are told apart; a server can make up any number.
+const SHAPES: usize = 500;
+
+/// How much of an answer is looked at for what it says, bytes.
+const SAID_BYTES: usize = 2_048;
+
+/// What a call is counted under, however calls are grouped later. What does not matter is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Called {
+    conversation: Option<u64>,
+    method: Arc<str>,
     /// The tool, prompt or resource.
-    pub(crate) target: Arc<str>,
+    target: Arc<str>,
 }
 
-impl Key {
+impl Called {
     fn of(row: &MessageRow, conversation: Option<HttpSessionNumber>) -> Self {
         Self {
             conversation: conversation.map(|number| number.0),
@@ -57,99 +66,25 @@ impl Key {
         }
     }
 
-    /// What it is called in a table.
-    pub(crate) fn name(&self) -> String {
-        match (self.conversation, self.target.is_empty()) {
-            (Some(number), _) if self.method.is_empty() => format!("session /{number}"),
-            (None, _) if self.method.is_empty() => "of no session".into(),
-            (_, true) => self.method.to_string(),
-            (_, false) => format!("{} {}", self.method, self.target),
-        }
-    }
-
-    fn by(&self, by: By) -> Self {
-        let empty = Arc::<str>::default;
+    /// As it is shown; `None` where calls are not grouped by what they are.
+    fn key(&self, by: By) -> Option<Key> {
+        let method = || self.method.clone();
         match by {
-            By::Tool => Self { conversation: None, ..self.clone() },
-            By::Method => Self { conversation: None, method: self.method.clone(), target: empty() },
-            By::Conversation => Self { conversation: self.conversation, method: empty(), target: empty() },
-        }
-    }
-}
-
-/// Calls that are counted together.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Group {
-    pub(crate) n_calls: u64,
-    pub(crate) n_errors: u64,
-    pub(crate) n_tool_errors: u64,
-    pub(crate) n_cancelled: u64,
-    /// Without an answer at the end of the session.
-    pub(crate) n_unanswered: u64,
-    /// Without an answer so far, in a session that goes on.
-    pub(crate) n_in_flight: u64,
-    /// Answered with a question that the client has not come back to.
-    pub(crate) n_waiting: u64,
-    /// Requests beyond the first of a call: rounds of input.
-    pub(crate) n_rounds: u64,
-    pub(crate) latencies: Latencies,
-    pub(crate) first_progress: Latencies,
-    /// Over HTTP, from when the request was complete to the first byte of the answer.
-    pub(crate) first_byte: Latencies,
-    pub(crate) request_bytes: u64,
-    pub(crate) answer_bytes: u64,
-    /// How long the slowest took, nanoseconds, and its first message.
-    pub(crate) slowest: Option<(u64, At)>,
-}
-
-impl Group {
-    /// Counts a call as far as it is known, but not how it ended.
-    fn begun(&mut self, call: &Open) {
-        self.n_calls += 1;
-        self.n_rounds += call.n_rounds.saturating_sub(1);
-        self.request_bytes += call.request_bytes;
-        self.answer_bytes += call.answer_bytes;
-        for ns in &call.first_byte_ns {
-            self.first_byte.push(*ns);
+            By::Tool => Some(Key::Called { method: method(), target: self.target.clone() }),
+            By::Method => Some(Key::Called { method: method(), target: Arc::default() }),
+            By::Conversation => Some(Key::Conversation(self.conversation)),
+            By::Hour | By::Error => None,
         }
     }
 
-    fn ended(&mut self, open: &Open, status: Status, call: Option<&Call>) {
-        self.begun(open);
-        match status {
-            Status::Ok => {}
-            Status::ToolError => self.n_tool_errors += 1,
-            Status::Error => self.n_errors += 1,
-        }
-        self.n_cancelled += u64::from(call.is_some_and(|call| call.cancelled.is_some()));
-        if let Some(ns) = call.and_then(|call| call.first_progress_ns) {
-            self.first_progress.push(ns);
-        }
-        self.latencies.push(open.latency_ns);
-        if self.slowest.is_none_or(|(slowest, _)| slowest < open.latency_ns) {
-            self.slowest = Some((open.latency_ns, open.first));
-        }
-    }
-
-    /// Takes in all of another's.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.n_calls += other.n_calls;
-        self.n_errors += other.n_errors;
-        self.n_tool_errors += other.n_tool_errors;
-        self.n_cancelled += other.n_cancelled;
-        self.n_unanswered += other.n_unanswered;
-        self.n_in_flight += other.n_in_flight;
-        self.n_waiting += other.n_waiting;
-        self.n_rounds += other.n_rounds;
-        self.latencies.merge(&other.latencies);
-        self.first_progress.merge(&other.first_progress);
-        self.first_byte.merge(&other.first_byte);
-        self.request_bytes += other.request_bytes;
-        self.answer_bytes += other.answer_bytes;
-        if let Some(other) = other.slowest
-            && self.slowest.is_none_or(|slowest| slowest.0 < other.0 || (slowest.0 == other.0 && other.1 < slowest.1))
-        {
-            self.slowest = Some(other);
+    /// What was going on while such a request had no answer; `None` where nobody waited for the server or a person.
+    fn work(&self, to: Direction) -> Option<Work> {
+        match (to, &*self.method) {
+            (_, SUBSCRIPTION) => None,
+            (Direction::ToServer, "tools/call") => Some(Work::Tool),
+            (Direction::ToServer, _) => Some(Work::Other),
+            (Direction::ToClient, ASKS_A_PERSON) => Some(Work::Person),
+            (Direction::ToClient, _) => None,
         }
     }
 }
@@ -192,9 +127,15 @@ impl Scope<'_> {
 /// A call that has not ended: its rounds so far.
 #[derive(Debug)]
 struct Open {
-    key: Key,
+    called: Called,
+    /// What went on while it had no answer.
+    work: Option<Work>,
     first: At,
     began_at_ns: u64,
+    began_unix_ns: u64,
+    /// When its newest request came, and when that was answered, nanoseconds since the session opened.
+    round_at_ns: u64,
+    answered_at_ns: u64,
     n_rounds: u64,
     latency_ns: u64,
     request_bytes: u64,
@@ -209,7 +150,14 @@ struct Open {
 /// Counts the calls of one session as it is followed.
 #[derive(Debug)]
 pub(crate) struct Counter {
-    groups: HashMap<Key, Group>,
+    groups: HashMap<Called, Group>,
+    /// The same calls, by the hour in which they began.
+    hours: HashMap<u64, Group>,
+    /// Those that failed, by the shape of their errors; an empty one stands for all that are too many.
+    shapes: HashMap<Arc<str>, Group>,
+    spending: Spending,
+    /// Where hours of the clock begin.
+    zone: TimeZone,
     /// Calls in flight, by their newest request.
     open: HashMap<At, Open>,
     /// Those that were answered with a question, by their first request.
@@ -224,12 +172,18 @@ pub(crate) struct Counter {
 pub(crate) struct Counted {
     pub(crate) groups: HashMap<Key, Group>,
     pub(crate) over_time: OverTime,
+    /// Where the time went, of all calls whether they fit or not.
+    pub(crate) spent: Spent,
 }
 
 impl Counter {
-    pub(crate) fn new(most_groups: usize) -> Self {
+    pub(crate) fn new(most_groups: usize, zone: TimeZone) -> Self {
         Self {
             groups: HashMap::new(),
+            hours: HashMap::new(),
+            shapes: HashMap::new(),
+            spending: Spending::default(),
+            zone,
             open: HashMap::new(),
             waiting_for_input: HashMap::new(),
             over_time: OverTime::default(),
@@ -243,14 +197,24 @@ impl Counter {
             return Ok(());
         }
         let mut lengths = Lengths::of(seen.frame);
+        if let Some(frame) = seen.frame {
+            self.spending.at(frame.at_ns);
+        }
         for event in &seen.meaning.events {
             match event {
-                Event::Row(row) if row.kind == RowKind::Request => self.request(row, seen, scope, &mut lengths),
-                Event::Answered { request, answer, latency_ns, status, .. } => {
+                // What a debugger asks is no call of the client's.
+                Event::Row(row) if row.kind == RowKind::Request && !row.is_made() => {
+                    self.request(row, seen, scope, &mut lengths);
+                }
+                Event::Answered { request, answer, latency_ns, status, error_code, .. } => {
                     let Some(mut this) = self.open.remove(request) else {
                         continue;
                     };
                     this.latency_ns = this.latency_ns.saturating_add(*latency_ns);
+                    this.answered_at_ns = this.round_at_ns.saturating_add(*latency_ns);
+                    if let Some(work) = this.work {
+                        self.spending.add(work, this.round_at_ns, this.answered_at_ns);
+                    }
                     if answer != request {
                         this.answer_bytes += lengths.length(*answer);
                     }
@@ -261,11 +225,25 @@ impl Counter {
                     } else if this.fits {
                         let call = seen.state.recent().rev().find(|call| call.at == *request);
                         self.over_time.add(this.began_at_ns, this.latency_ns);
-                        let key = within(&self.groups, self.most_groups, &this.key);
-                        self.groups.entry(key).or_default().ended(&this, *status, call.map(|call| &**call));
+                        let call = call.map(|call| &**call);
+                        let is_known = self.groups.len() < self.most_groups || self.groups.contains_key(&this.called);
+                        let called = if is_known { this.called.clone() } else { others() };
+                        self.groups.entry(called).or_default().ended(&this, *status, call);
+                        let hour = key::hour_of(this.began_unix_ns, &self.zone);
+                        self.hours.entry(hour).or_default().ended(&this, *status, call);
+                        if *status != Status::Ok {
+                            let shape = shape_of(&lengths, *answer, *request, error_code.as_deref());
+                            let is_known = self.shapes.len() < SHAPES || self.shapes.contains_key(&*shape);
+                            let shape = if is_known { shape.into() } else { Arc::default() };
+                            self.shapes.entry(shape).or_default().ended(&this, *status, call);
+                        }
                     }
                 }
-                Event::Row(_) => {}
+                Event::Done { seq, done } if done.was_kept_back() && done.deed.became() == Became::Stopped => {
+                    // What the server never got says nothing about it.
+                    self.open.retain(|request, _| request.seq != *seq);
+                }
+                Event::Row(_) | Event::Done { .. } => {}
             }
         }
         Ok(())
@@ -286,19 +264,31 @@ impl Counter {
         if earlier.is_none() && !scope.part.contains(row.at) {
             return;
         }
-        let mut this = earlier.unwrap_or_else(|| Open {
-            key: Key::of(row, seen.conversation),
-            first: row.at,
-            began_at_ns: row.at_ns,
-            n_rounds: 0,
-            latency_ns: 0,
-            request_bytes: 0,
-            answer_bytes: 0,
-            first_byte_ns: Vec::new(),
-            exchange: None,
-            fits: false,
+        if let Some(earlier) = &earlier {
+            // The server had asked, and somebody thought about it.
+            self.spending.add(Work::Person, earlier.answered_at_ns, row.at_ns);
+        }
+        let mut this = earlier.unwrap_or_else(|| {
+            let called = Called::of(row, seen.conversation);
+            Open {
+                work: called.work(row.stream.direction()),
+                called,
+                first: row.at,
+                began_at_ns: row.at_ns,
+                began_unix_ns: row.wall_ns,
+                round_at_ns: row.at_ns,
+                answered_at_ns: row.at_ns,
+                n_rounds: 0,
+                latency_ns: 0,
+                request_bytes: 0,
+                answer_bytes: 0,
+                first_byte_ns: Vec::new(),
+                exchange: None,
+                fits: false,
+            }
         });
         this.n_rounds += 1;
+        this.round_at_ns = row.at_ns;
         this.request_bytes += lengths.length(row.at);
         this.exchange = seen.exchange;
         self.open.insert(row.at, this);
@@ -307,15 +297,15 @@ impl Counter {
     /// Of each tool: its name, how many results it gave, and their bytes.
     pub(crate) fn results(&self) -> Vec<(Arc<str>, u64, u64)> {
         let mut results: HashMap<Arc<str>, (u64, u64)> = HashMap::new();
-        for (key, group) in self.groups.iter().filter(|(key, _)| &*key.method == "tools/call") {
-            let (n, bytes) = results.entry(key.target.clone()).or_default();
+        for (called, group) in self.groups.iter().filter(|(called, _)| &*called.method == "tools/call") {
+            let (n, bytes) = results.entry(called.target.clone()).or_default();
             *n += group.n_calls;
             *bytes += group.answer_bytes;
         }
         // Called, though there is no result yet.
         for open in self.open.values().chain(self.waiting_for_input.values()) {
-            if &*open.key.method == "tools/call" {
-                results.entry(open.key.target.clone()).or_default();
+            if &*open.called.method == "tools/call" {
+                results.entry(open.called.target.clone()).or_default();
             }
         }
         results.into_iter().map(|(name, (n, bytes))| (name, n, bytes)).collect()
@@ -331,16 +321,28 @@ impl Counter {
         scope: &Scope<'_>,
     ) -> Result<Counted, StoreError> {
         let mut groups: HashMap<Key, Group> = HashMap::new();
-        for (key, group) in &self.groups {
-            groups.entry(key.by(by)).or_default().merge(group);
+        match by {
+            By::Hour => groups.extend(self.hours.iter().map(|(hour, group)| (Key::Hour(*hour), group.clone()))),
+            By::Error => groups.extend(self.shapes.iter().map(|(shape, group)| {
+                let key = if shape.is_empty() { Key::Others } else { Key::Error(shape.clone()) };
+                (key, group.clone())
+            })),
+            By::Tool | By::Method | By::Conversation => {
+                for (called, group) in &self.groups {
+                    let key = if *called == others() { Key::Others } else { called.key(by).unwrap_or(Key::Others) };
+                    groups.entry(key).or_default().merge(group);
+                }
+            }
         }
         let mut over_time = self.over_time.clone();
         for this in self.waiting_for_input.values().filter(|this| this.fits) {
-            let key = within(&groups, self.most_groups, &this.key.by(by));
+            over_time.add(this.began_at_ns, this.latency_ns);
+            let Some(key) = self.key_of(this, by, &groups) else {
+                continue;
+            };
             let group = groups.entry(key).or_default();
             group.begun(this);
             group.n_waiting += 1;
-            over_time.add(this.began_at_ns, this.latency_ns);
         }
         let calls: HashMap<At, _> = match self.open.is_empty() {
             true => HashMap::new(),
@@ -355,11 +357,13 @@ impl Counter {
             let left = end == Some(HttpEnd::ByClient);
             // What was broken off is not answered any more, though the recording may go on.
             let may_come = !over && end != Some(HttpEnd::ByServer);
-            let is_subscription = &*this.key.method == SUBSCRIPTION;
-            let key = within(&groups, self.most_groups, &this.key.by(by));
+            let is_subscription = &*this.called.method == SUBSCRIPTION;
+            over_time.add(this.began_at_ns, this.latency_ns);
+            let Some(key) = self.key_of(this, by, &groups) else {
+                continue;
+            };
             let group = groups.entry(key).or_default();
             group.begun(this);
-            over_time.add(this.began_at_ns, this.latency_ns);
             if !is_subscription && (left || calls.get(at).is_some_and(|call| call.cancelled.is_some())) {
                 group.n_cancelled += 1;
             } else if may_come && !left {
@@ -368,16 +372,37 @@ impl Counter {
                 group.n_unanswered += 1;
             }
         }
-        Ok(Counted { groups, over_time })
+        Ok(Counted { groups, over_time, spent: self.spending.spent() })
+    }
+
+    /// What a call that has not ended is counted under, among those that there are. None by errors: it has none yet.
+    fn key_of(&self, call: &Open, by: By, groups: &HashMap<Key, Group>) -> Option<Key> {
+        let key = match by {
+            By::Error => return None,
+            By::Hour => Key::Hour(key::hour_of(call.began_unix_ns, &self.zone)),
+            By::Tool | By::Method | By::Conversation => call.called.key(by)?,
+        };
+        let is_known = groups.len() < self.most_groups || groups.contains_key(&key);
+        Some(if is_known { key } else { Key::Others })
     }
 }
 
-/// The key to count under: its own, unless there are too many.
-fn within(groups: &HashMap<Key, Group>, most: usize, key: &Key) -> Key {
-    if groups.len() < most || groups.contains_key(key) {
-        return key.clone();
+/// What calls are counted under when there are too many different ones: a peer can make up any number of names, and no method
+/// has this one.
+fn others() -> Called {
+    Called { conversation: None, method: Arc::default(), target: OTHERS.into() }
+}
+
+/// The shape of the error in an answer, with its code. An answer that is no message was a status of HTTP alone.
+fn shape_of(lengths: &Lengths<'_>, answer: At, request: At, code: Option<&str>) -> String {
+    let said = if answer == request { None } else { lengths.said(answer) };
+    let shape = shape::of(&said.unwrap_or_default());
+    match (code, shape.is_empty()) {
+        (Some(code), true) => format!("error {code}"),
+        (Some(code), false) => format!("{code} {shape}"),
+        (None, true) => "without words".into(),
+        (None, false) => shape,
     }
-    Key { conversation: None, method: OTHERS.into(), target: Arc::default() }
 }
 
 /// How long the first byte of an answer took, from when the request was complete.
@@ -397,13 +422,23 @@ impl<'a> Lengths<'a> {
         Self { frame, members: None }
     }
 
+    /// What a message in the frame says in words.
+    fn said(&self, at: At) -> Option<String> {
+        let bytes = &*self.frame?.bytes;
+        let begins = |bytes: &[u8]| said_whole(&bytes[..bytes.len().min(SAID_BYTES)]);
+        match at.index_in_batch() {
+            None => Some(begins(bytes)),
+            Some(index) => Node::new(bytes).elements().nth(index).map(|member| begins(member.bytes())),
+        }
+    }
+
     /// Bytes of a message in the frame.
     fn length(&mut self, at: At) -> u64 {
         let Some(frame) = self.frame else {
             return 0;
         };
         let Some(index) = at.index_in_batch() else {
-            return frame.bytes.len() as u64;
+            return frame.message().len() as u64;
         };
         let members = self.members.get_or_insert_with(|| {
             Node::new(&frame.bytes).elements().map(|member| member.bytes().len() as u64).collect()

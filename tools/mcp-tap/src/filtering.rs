@@ -7,7 +7,7 @@ mod condition;
 #[cfg(test)]
 mod tests;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tap_filter::{Context, Filter, FilterError};
@@ -35,14 +35,19 @@ pub(crate) fn read(words: &[String]) -> Result<Option<Filter>, Failure> {
 
 /// What is wrong with a filter, drawn under the place.
 fn told(text: &str, error: &FilterError) -> Failure {
-    let before = shown(text.get(..error.at.start).unwrap_or_default(), false).width();
-    let marked = shown(text.get(error.at.clone()).unwrap_or_default(), false).width().max(1);
+    told_at(text, &error.at, &error.problem, error.help.as_deref())
+}
+
+/// What is wrong with something that was written, drawn under the place.
+pub(crate) fn told_at(text: &str, at: &Range<usize>, problem: &str, help: Option<&str>) -> Failure {
+    let before = shown(text.get(..at.start).unwrap_or_default(), false).width();
+    let marked = shown(text.get(at.clone()).unwrap_or_default(), false).width().max(1);
     let mut hint = format!("{}\n  {}{}", shown(text, false), " ".repeat(before), "^".repeat(marked));
-    if let Some(help) = &error.help {
+    if let Some(help) = help {
         hint.push_str("\n  ");
         hint.push_str(help);
     }
-    Failure::new(error.problem.clone()).hint(hint)
+    Failure::new(problem).hint(hint)
 }
 
 /// The wall clock, nanoseconds since the Unix epoch.

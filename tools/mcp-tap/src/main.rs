@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod comparing;
 mod configuration;
+mod control;
 mod counting;
 mod credentials;
 mod failure;
@@ -23,9 +24,12 @@ mod progress;
 mod quantity;
 mod recording;
 mod reference;
+mod said;
 mod searching;
+mod servers;
 mod subject;
 mod telling;
+mod temporary;
 mod text;
 
 use std::io::{IsTerminal, Write};
@@ -54,6 +58,8 @@ fn main() -> ExitCode {
         Command::Replay(replay) => command::replay::replay(&global, *replay),
         Command::Verify(verify) => command::verify::verify(&global, &verify),
         Command::Review(review) => command::review::review(&global, &review),
+        Command::Tools(tools) => command::tools::tools(&global, &tools),
+        Command::Call(call) => command::call::call(&global, *call),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
@@ -63,6 +69,11 @@ fn main() -> ExitCode {
         Command::Explain(explain) => command::explain::explain(&global, &explain),
         Command::Stats(stats) => command::stats::stats(&global, &stats),
         Command::State(state) => command::state::state(&global, &state),
+        Command::Taps(taps) => command::taps::taps(&global, &taps),
+        Command::Break(breakpoint) => command::breakpoints::breakpoints(&global, &breakpoint),
+        Command::Held(held) => command::held::held(&global, &held),
+        Command::Release(release) => command::release::release(&global, &release),
+        Command::Inject(inject) => command::inject::inject(&global, &inject),
         Command::Export(export) => command::transfer::export_session(&global, &export),
         Command::Redact(redact) => command::transfer::redact_files(&global, &redact),
         Command::Import(import) => command::transfer::import_files(&global, &import),

@@ -41,6 +41,8 @@ mod tests {
             latency_ns: None,
             lost_bytes: None,
             notes: Notes::default(),
+            done: None,
+            received: None,
         };
         for (name, is_as_it_is) in
             [("slow.1", true), ("\x1b]52;c;eA==\x07", false), ("a\nb", false), ("\u{202e}a", false)]

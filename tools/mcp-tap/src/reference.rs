@@ -275,6 +275,11 @@ impl Reference {
         }
     }
 
+    /// Whether all of a recording is meant.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.part == Part::All && self.meant().1.is_none() && self.bookmark.is_none()
+    }
+
     fn not_found(&self, store: &Store, sessions: &[(Session, String)]) -> Failure {
         if sessions.is_empty() {
             return Failure::new(format!("{} has no sessions", store.path().display()))
@@ -399,8 +404,13 @@ fn by_id<'a>(sessions: &'a [(Session, String)], start: &str) -> Option<&'a (Sess
     found.next().filter(|_| found.next().is_none())
 }
 
+/// A text recording that is larger is not held in memory, bytes.
+const IN_MEMORY_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Reads a text recording into a store that is gone with us.
 pub(crate) fn read_text(path: &Path) -> Result<(Store, Imported), Failure> {
-    let store = Store::in_memory()?;
+    let is_large = path.metadata().is_ok_and(|metadata| metadata.len() > IN_MEMORY_BYTES);
+    let store = if is_large { Store::temporary()? } else { Store::in_memory()? };
     let imported = import_file(&store, path)?;
     Ok((store, imported))
 }

@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 use tap_filter::{Field, Found as Value, Root, Subject};
-use tap_frame::{Direction, Stream};
+use tap_frame::{Deed, Direction, Stream};
 use tap_jsonrpc::Node;
-use tap_session::{At, RowKind, Severity, Status};
+use tap_session::{At, Done, RowKind, Severity, Status};
 use tap_store::{Hit, Listed, Session, SessionId, Store};
 
 /// Rules that messages broke, with how bad that is.
@@ -51,7 +51,8 @@ impl<'a> Near<'a> {
         }
         let frames = self.frames.get_or_init(|| {
             let frames = self.store.frames(self.session, *self.range.start()).map_while(Result::ok);
-            frames.take_while(|frame| frame.seq <= *self.range.end()).map(|frame| (frame.seq, frame.bytes)).collect()
+            let frames = frames.take_while(|frame| frame.seq <= *self.range.end());
+            frames.map(|frame| (frame.seq, frame.message())).collect()
         });
         let index = frames.binary_search_by_key(&seq, |(seq, _)| *seq).ok()?;
         frames.get(index).map(|(_, bytes)| bytes.clone())
@@ -108,7 +109,7 @@ impl<'a> Message<'a> {
             Some((hit, answer)) => self.store.bytes_of(id, hit, answer).ok(),
             None => {
                 let near = self.near.and_then(|near| near.frame(at.seq));
-                near.or_else(|| Some(self.store.frame(id, at.seq).ok().flatten()?.bytes))
+                near.or_else(|| Some(self.store.frame(id, at.seq).ok().flatten()?.message()))
             }
         };
         let bytes = bytes.unwrap_or_default();
@@ -181,6 +182,7 @@ pub(crate) fn kind_word(kind: RowKind) -> i128 {
         RowKind::Stderr => 5,
         RowKind::Exchange | RowKind::Body => 6,
         RowKind::Gap => 7,
+        RowKind::Act => 8,
     }
 }
 
@@ -231,6 +233,11 @@ fn number(number: impl Into<i128>) -> Option<Value<'static>> {
     Some(Value::Number(number.into()))
 }
 
+/// Whether something was held: by hand, at a breakpoint or by a rule.
+fn was_held(done: &Done) -> bool {
+    done.held_ns > 0 || done.deed == Deed::Held
+}
+
 impl Subject for Message<'_> {
     fn field(&self, field: Field) -> Option<Value<'_>> {
         let row = &self.listed.row;
@@ -243,6 +250,7 @@ impl Subject for Message<'_> {
                 .and_then(text)
         };
         let identity = &self.session.digest.identity;
+        let done = row.done.as_deref();
         match field {
             Field::Number => number(row.at.seq),
             Field::After | Field::Before => number(row.wall_ns),
@@ -292,6 +300,10 @@ impl Subject for Message<'_> {
                 let exchange = self.store.exchange(self.session.id, self.listed.exchange?).ok()??;
                 Some(Value::Text(exchange.verb.into()))
             }
+            Field::Done => done.and_then(|done| number(done.deed.code())),
+            Field::Held => done.filter(|done| was_held(done)).and_then(|done| number(done.held_ns)),
+            Field::By => done.and_then(|done| text(&done.by)),
+            Field::Fault => done.and_then(|done| number(u8::from(done.fault))),
             Field::Body => Some(Value::Bytes(self.this().into())),
         }
     }

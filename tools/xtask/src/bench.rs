@@ -10,6 +10,7 @@ mod http;
 mod inspector;
 mod machine;
 mod phase;
+mod replay;
 mod spread;
 mod subject;
 mod table;
@@ -57,6 +58,9 @@ pub(crate) struct Arguments {
     /// http: for how long, in seconds
     #[arg(long, default_value_t = 60)]
     stream_seconds: usize,
+    /// inspector: messages of the session that is looked at; the targets are for a million
+    #[arg(long, default_value_t = 1_000_000)]
+    messages: u64,
     /// Measure this in place of `mcp-tap run --db {db} --`; words are parted by spaces, `{db}` is a new file each time, and
     /// the server's path is put at the end
     #[arg(long)]
@@ -90,6 +94,8 @@ enum What {
     Http,
     /// How soon the inspector shows something of a session of a million messages, and what it costs a live one
     Inspector,
+    /// A recording in the place of the echo server, and how soon one of 1 GiB answers
+    Replay,
     /// Everything
     All,
 }
@@ -128,10 +134,11 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 /// True when all targets are met.
 fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
     let mut machine = Machine::look();
-    let has_own_table = matches!(arguments.what, What::Http | What::Inspector);
+    let has_own_table = matches!(arguments.what, What::Http | What::Inspector | What::Replay);
     let stdio = (!has_own_table).then(|| measure_stdio(arguments)).transpose()?;
     let http = arguments.what.holds(What::Http).then(|| http::measure(arguments)).transpose()?;
     let inspector = arguments.what.holds(What::Inspector).then(|| inspector::measure(arguments)).transpose()?;
+    let replay = arguments.what.holds(What::Replay).then(|| replay::measure(arguments)).transpose()?;
     machine.look_again();
     let mut verdicts: Vec<Verdict> = Vec::new();
     let mut report = json!({"machine": machine, "what": arguments.what, "rounds": arguments.rounds});
@@ -154,6 +161,11 @@ fn measure(arguments: &Arguments) -> Result<bool, BenchError> {
         let _ = write!(io::stdout(), "\n{}", inspector.markdown());
         verdicts.extend(inspector.verdicts());
         report["inspector"] = inspector.report();
+    }
+    if let Some(replay) = replay {
+        let _ = write!(io::stdout(), "\n{}", replay.markdown());
+        verdicts.extend(replay.verdicts());
+        report["replay"] = replay.report();
     }
     if let Some(path) = &arguments.json {
         let text = format!("{report:#}\n");
@@ -199,9 +211,9 @@ fn rounds(phases: &[Phase], arguments: &Arguments) -> Vec<(usize, Phase, Subject
                 continue;
             }
             for repeat in 0..phase.n_repeats() {
-                let turn =
-                    (0..Subject::ALL.len()).map(|offset| Subject::ALL[(round + repeat + offset) % Subject::ALL.len()]);
-                all.extend(turn.map(|subject| (round, phase, subject)));
+                let subjects = phase.subjects();
+                let turn = subjects.iter().cycle().skip((round + repeat) % subjects.len()).take(subjects.len());
+                all.extend(turn.map(|subject| (round, phase, *subject)));
             }
         }
     }
@@ -247,14 +259,14 @@ mod tests {
     #[test]
     fn a_burst_is_repeated_within_its_round_and_each_time_another_begins() {
         let rounds = rounds(&[Phase::Burst], &arguments("bench --rounds 1"));
-        let first: Vec<Subject> = rounds.chunks(3).map(|turn| turn[0].2).collect();
+        let first: Vec<Subject> = rounds.chunks(4).map(|turn| turn[0].2).collect();
         assert_eq!(first, Subject::ALL);
     }
 
     #[test]
     fn every_word_for_what_has_a_figure() {
         // These have tables of their own.
-        let own = [What::Http, What::Inspector];
+        let own = [What::Http, What::Inspector, What::Replay];
         for what in What::value_variants().iter().filter(|what| !own.contains(what)) {
             assert!(FIGURES.iter().any(|figure| what.holds(figure.what)), "{what:?}");
         }

@@ -4,7 +4,8 @@ use super::{Compare, CompareLine, CompareQuery, Compared, Laid, LineDifferences}
 use crate::data::SessionKey;
 use crate::effect::{Effect, Query, RowsPart, Ticket};
 use crate::keymap::Action;
-use crate::model::{Asked, Inspector, Pane, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::Asked;
 
 /// Paths that do not count, at most.
 const IGNORED: usize = 100;
@@ -18,11 +19,45 @@ impl Inspector {
         let asked = old.asked.and_then(|asked| asked.ticket);
         effects.extend([old.ticket, asked, old.report].into_iter().flatten().map(Effect::Cancel));
         self.view = View::Compare;
-        self.ask_compare(CompareQuery { a, b, ignore: Vec::new(), round: 0 }, effects);
+        let conversations = [self.conversation_of(a), self.conversation_of(b)];
+        self.ask_compare(CompareQuery { a, b, conversations, ignore: Vec::new(), round: 0 }, effects);
+    }
+
+    /// The session of MCP that is meant in a recording that holds many: that of the message that is looked at, or the last.
+    fn conversation_of(&self, key: SessionKey) -> Option<u64> {
+        let open = self.open.as_ref().filter(|open| open.session.key == key);
+        let line = open.map(|open| &open.session).or_else(|| self.sessions.find(key))?;
+        let last = Some(line.n_conversations).filter(|n| *n > 1)?;
+        open.and_then(|open| open.rows.current()?.conversation).or(Some(last))
+    }
+
+    /// Another session of MCP of A (0) or B (1): the next one, and after the last one all of them as one.
+    fn next_conversation(&mut self, side: usize, effects: &mut Vec<Effect>) {
+        let n = self.compare.figures.sides.get(side).map_or(0, |side| side.n_conversations);
+        let Some(mut query) = self.compare.query.clone().filter(|_| n > 1) else {
+            return self.say("this is one session of MCP", false);
+        };
+        if let Some(number) = query.conversations.get_mut(side) {
+            *number = match *number {
+                None => Some(1),
+                Some(last) if last >= n => None,
+                Some(number) => Some(number + 1),
+            };
+        }
+        self.ask_compare(query, effects);
     }
 
     /// Compares a session with the newest earlier one of a server of the same name.
+    /// Inside a recording that holds many sessions of MCP, that is the one before.
     pub(crate) fn compare_with_previous(&mut self, key: SessionKey, effects: &mut Vec<Effect>) {
+        if let Some(number) = self.conversation_of(key).filter(|number| *number > 1) {
+            self.begin_compare(key, key, effects);
+            if let Some(mut query) = self.compare.query.clone() {
+                query.conversations = [Some(number - 1), Some(number)];
+                self.ask_compare(query, effects);
+            }
+            return;
+        }
         let lines = self.sessions.lines();
         let Some(name) = self.sessions.find(key).map(|line| line.name.clone()) else {
             return;
@@ -69,7 +104,7 @@ impl Inspector {
                 let forward = action == Action::NextChange;
                 if !compare.seek(forward) {
                     let more = if forward && compare.ticket.is_some() { "; it is still compared" } else { "" };
-                    let text = if forward { "no difference behind this" } else { "no difference before this" };
+                    let text = if forward { "no difference below this line" } else { "no difference above this line" };
                     self.say(format!("{text}{more}"), false);
                 }
             }
@@ -97,6 +132,8 @@ impl Inspector {
                     self.ask_compare(CompareQuery { ignore: Vec::new(), ..query }, effects);
                 }
             }
+            Action::OtherOfA => self.next_conversation(0, effects),
+            Action::OtherOfB => self.next_conversation(1, effects),
             Action::CompareAnew => {
                 if let Some(query) = compare.query.clone() {
                     let round = query.round.wrapping_add(1);

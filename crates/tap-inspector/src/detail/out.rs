@@ -145,6 +145,18 @@ impl Detail {
         })
     }
 
+    /// The image under the cursor: what it is, and its bytes in base64.
+    pub(crate) fn image(&self) -> Option<(String, String)> {
+        let (tree, line) = self.tree_line()?;
+        let Content::Blob(blob) = &tree.lines().get(line)?.content else {
+            return None;
+        };
+        let value = tree.value(line)?;
+        let base64 = Node::new(&value).text()?.into_owned();
+        let pixels = blob.size.map(|(columns, rows)| format!("  {columns}x{rows}")).unwrap_or_default();
+        blob.is_image().then(|| (format!("{}{pixels}", blob.mime_type), base64))
+    }
+
     fn path_shown(&self) -> Option<String> {
         let (tree, line) = self.tree_line()?;
         Some(tree.path(line).shown())

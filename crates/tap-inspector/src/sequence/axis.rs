@@ -22,7 +22,7 @@ pub(crate) enum Scale {
     /// The same time, the same width.
     #[default]
     Linear,
-    /// Ten times as long, so many columns more.
+    /// Ten times as long, so many columns more; each call and what belongs to it from its request on.
     Logarithmic,
     /// The same width for each message, whatever the time.
     Ordinal,
@@ -106,6 +106,17 @@ pub(crate) struct Axis<'a> {
 }
 
 impl Axis<'_> {
+    /// The axis of a line of which this is the zero: a logarithmic one begins anew with each request.
+    pub(crate) fn from(&self, from_ns: i64) -> Self {
+        match self.scale {
+            Scale::Logarithmic => {
+                let range = Range::new(from_ns, from_ns.saturating_add(self.range.length_ns()));
+                Self { range, origin_ns: from_ns, ..*self }
+            }
+            Scale::Linear | Scale::Ordinal => *self,
+        }
+    }
+
     /// The column of a moment; -1 before the axis, the number of columns behind it.
     pub(crate) fn column(&self, at: At, at_ns: i64) -> isize {
         let columns = self.columns.cast_signed();

@@ -23,6 +23,7 @@ pub(super) fn stats(query: &StatsQuery, last: u64, complete: bool) -> StatsAnswe
     };
     let n_lines = if query.filter.is_some() { last % 2 } else { last % 90 };
     StatsAnswer {
+        spent: StatsSpent { all_ns: last, person_ns: last / 4, tools_ns: last / 3, others_ns: 0 },
         seq: last,
         last_seq: last,
         complete,

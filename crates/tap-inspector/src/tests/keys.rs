@@ -51,7 +51,7 @@ fn a_live_session_grows_under_the_cursor_and_calls_that_waited_are_answered() {
     let grow = |inspector: &mut Inspector, world: &mut World, last_seq: u64, live: bool| {
         world.last_seq = last_seq;
         let (ticket, _) = *world.open.iter().find(|(_, query)| matches!(query, Query::Watch(_))).unwrap();
-        let answer = Answer::Grown(SessionKey(3), last_seq, live);
+        let answer = Answer::Grown(Growth { session: SessionKey(3), last_seq, live, complete: true });
         world.take(inspector.update(Input::Answer(ticket, answer)));
         settle(world, inspector);
     };
@@ -63,6 +63,45 @@ fn a_live_session_grows_under_the_cursor_and_calls_that_waited_are_answered() {
     assert_eq!(seq(&inspector), 102, "the cursor stays where somebody put it");
     grow(&mut inspector, &mut world, 110, false);
     assert!(!inspector.open.as_ref().unwrap().live);
+}
+
+/// While it is worked out what a session of 1,000 messages was: first 300 are known, then all.
+#[test]
+fn the_end_is_where_the_session_ends_once_that_is_known() {
+    let filtered = "/ i s : e r r o r enter G";
+    for (keys, live, expected, follows) in [
+        ("G", false, 1_000, false),
+        ("G", true, 1_000, true),
+        ("3 G", false, 1_000, false),
+        // Nothing is known of it yet that is not at the end; who goes elsewhere stays there.
+        ("G k", false, 299, false),
+        ("G g", false, 1, false),
+        ("G # 7 enter", false, 7, false),
+        ("g", false, 1, false),
+        // With a filter: its last. Without it again: the place is kept.
+        (filtered, false, 1_000, false),
+        ("/ i s : e r r o r enter G esc", false, 300, false),
+        ("G v", false, 300, false),
+    ] {
+        let (mut world, mut inspector) = opened(300, live);
+        drive(&mut world, &mut inspector, keys);
+        for (last_seq, complete) in [(600, false), (1_000, true)] {
+            world.last_seq = last_seq;
+            let (ticket, _) = *world.open.iter().find(|(_, query)| matches!(query, Query::Watch(_))).unwrap();
+            let growth = Growth { session: SessionKey(3), last_seq, live, complete };
+            world.take(inspector.update(Input::Answer(ticket, Answer::Grown(growth))));
+            settle(&mut world, &mut inspector);
+        }
+        assert_eq!(seq(&inspector), expected, "{keys} live: {live}");
+        assert_eq!(inspector.open.as_ref().unwrap().rows.follow, follows, "{keys} live: {live}");
+        // What comes later is followed in a live session alone.
+        let (ticket, _) = *world.open.iter().find(|(_, query)| matches!(query, Query::Watch(_))).unwrap();
+        world.last_seq = 1_050;
+        let growth = Growth { session: SessionKey(3), last_seq: 1_050, live, complete: true };
+        world.take(inspector.update(Input::Answer(ticket, Answer::Grown(growth))));
+        settle(&mut world, &mut inspector);
+        assert_eq!(seq(&inspector), if follows { 1_050 } else { expected }, "{keys} live: {live}");
+    }
 }
 
 #[test]

@@ -31,7 +31,8 @@ fn session_of(query: &Query) -> Option<SessionKey> {
         | Query::Compare(..)
         | Query::CompareLine(..)
         | Query::CompareReport(_)
-        | Query::Search(_) => None,
+        | Query::Search(_)
+        | Query::Picture(_) => None,
     }
 }
 

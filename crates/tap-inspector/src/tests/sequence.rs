@@ -79,7 +79,7 @@ fn the_axis_is_moved_and_zoomed() {
     let range = |inspector: &Inspector| {
         let open = inspector.open.as_ref().unwrap();
         let screen = open.sequence_screen(inspector.list_height());
-        let range = open.sequence_axis(screen.rows, 50).range;
+        let range = open.sequence_axis(screen.rows, &screen.bars, 50).range;
         (range.from_ns, range.length_ns(), open.sequence.zoom.is_some())
     };
     let whole = range(&inspector);
@@ -118,7 +118,8 @@ fn what_came_while_a_call_ran_is_unfolded_and_folded() {
     let grow = |world: &mut World, inspector: &mut Inspector, last_seq: u64| {
         world.last_seq = last_seq;
         let (ticket, _) = *world.open.iter().find(|(_, query)| matches!(query, Query::Watch(_))).unwrap();
-        world.take(inspector.update(Input::Answer(ticket, Answer::Grown(SessionKey(3), last_seq, true))));
+        let growth = Growth { session: SessionKey(3), last_seq, live: true, complete: true };
+        world.take(inspector.update(Input::Answer(ticket, Answer::Grown(growth))));
         settle(world, inspector);
     };
     assert_eq!(numbers(&inspector), [107, 108, 110, 111, 112]);

@@ -59,6 +59,12 @@ impl Blob {
         })
     }
 
+    /// Whether it is an image of which pixels can be had.
+    pub(crate) fn is_image(&self) -> bool {
+        let kind = self.looks_like.unwrap_or(&self.mime_type).to_ascii_lowercase();
+        ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"].iter().any(|known| kind.starts_with(known))
+    }
+
     /// How a file with these bytes is called, behind the dot.
     pub(crate) fn extension(&self) -> String {
         let kind = self.looks_like.unwrap_or(&self.mime_type);

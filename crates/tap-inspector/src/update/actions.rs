@@ -3,7 +3,8 @@
 use crate::detail::Copied;
 use crate::effect::{Effect, RowsPart};
 use crate::keymap::Action;
-use crate::model::{Form, Inspector, Overlay, Pane, Point, View};
+use crate::model::{Form, Inspector, Overlay, Pane, View};
+use crate::open::Point;
 use crate::prompt::Prompt;
 
 use super::navigate::Sought;
@@ -21,9 +22,7 @@ impl Inspector {
         };
         match action {
             Action::First | Action::Last if view == View::Timeline && open.pane == Pane::List => {
-                open.point = None;
-                open.rows.follow = action == Action::Last && open.live;
-                self.list_anew(if action == Action::First { RowsPart::From(1) } else { RowsPart::Last }, effects);
+                self.go_to_either_end(action == Action::Last, effects);
             }
             Action::First => self.move_by(isize::MIN / 2),
             Action::Last => self.move_by(isize::MAX / 2),
@@ -51,6 +50,7 @@ impl Inspector {
                 }
             }
             Action::Zoom => open.zoomed = !open.zoomed,
+            Action::Follow if !open.live => self.say("the session is over; G goes to its end", false),
             Action::Follow => {
                 open.rows.follow = !open.rows.follow;
                 let follow = open.rows.follow;
@@ -147,6 +147,7 @@ impl Inspector {
                     effects.push(Effect::Copy(reference));
                 }
             }
+            Action::Picture => self.show_picture(effects),
             Action::CopyMenu => self.overlay = Some(Overlay::Copy(0)),
             Action::CopyMessage => self.copy(Copied::Message, effects),
             Action::CopyAsCall | Action::WriteFile | Action::WriteValue | Action::Pager | Action::Editor => {

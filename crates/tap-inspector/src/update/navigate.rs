@@ -9,7 +9,8 @@ use super::session::rows_query;
 use crate::about::Target;
 use crate::data::{Row, SessionKey};
 use crate::effect::{Effect, Query, RowsPart, RowsQuery};
-use crate::model::{Inspector, Open, Pane, Point, Seeking, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::{Open, Point, Seeking};
 use crate::place::Place;
 
 /// How many jumps are remembered.
@@ -254,10 +255,11 @@ impl Inspector {
         match near.map(|(at, _)| *at) {
             Some(at) => self.jump(at, effects),
             None if !open.findings.complete && forward => {
-                let text = format!("no finding behind this up to message {}", open.findings.seq);
+                let text =
+                    format!("no broken rule after this message, judged up to message {} so far", open.findings.seq);
                 self.say(text, false);
             }
-            None => self.say(none("finding", forward), false),
+            None => self.say(none("broken rule", forward), false),
         }
     }
 
@@ -276,6 +278,24 @@ impl Inspector {
         match next.map(|(at, _)| *at) {
             Some(at) => self.jump(at, effects),
             None => self.say("no marks; m makes one", false),
+        }
+    }
+
+    /// To the first message, or to the last.
+    pub(crate) fn go_to_either_end(&mut self, last: bool, effects: &mut Vec<Effect>) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.point = None;
+        if !last {
+            (open.rows.follow, open.rows.to_end) = (false, false);
+            return self.list_anew(RowsPart::From(1), effects);
+        }
+        let (live, complete, so_far) = (open.live, open.complete, open.last_seq);
+        open.rows.go_to_end(live, complete);
+        self.list_anew(RowsPart::Last, effects);
+        if !complete {
+            self.say(format!("known up to message {so_far} so far; goes to the end once that is known"), false);
         }
     }
 
@@ -318,7 +338,7 @@ pub(super) fn nearer(found: At, broken: Option<At>, forward: bool) -> At {
 
 /// There is none.
 pub(super) fn none(what: &str, forward: bool) -> String {
-    format!("no {what} {} this", if forward { "behind" } else { "before" })
+    format!("no {what} {} this message", if forward { "after" } else { "before" })
 }
 
 /// What can be looked for.

@@ -4,7 +4,8 @@
 
 use crate::effect::Effect;
 use crate::keymap::Action;
-use crate::model::{Inspector, Pane, Postponed, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::Postponed;
 
 /// How many actions are kept for one message. Who presses more keys than that holds one down.
 const POSTPONED: usize = 64;
@@ -24,6 +25,7 @@ fn needs_message(action: Action) -> bool {
             | Action::CopyMenu
             | Action::CopyMessage
             | Action::WriteValue
+            | Action::Picture
             | Action::CopyAsCall
             | Action::WriteFile
             | Action::Pager

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use tap_session::At;
 
 use crate::data::{EndKind, Row, SessionLine};
-use crate::effect::{Answer, Effect, Query, RowsPart, RowsQuery, Ticket};
+use crate::effect::{Answer, Effect, Growth, Query, RowsPart, RowsQuery, Ticket};
+use crate::findings::Findings;
 use crate::keymap::Action;
 use crate::list::{PAGE, Rows};
-use crate::model::{Asked, Detail, Findings, Inspector, Open, Pane, Postponed, View};
+use crate::model::{Detail, Inspector, Pane, View};
+use crate::open::{Asked, Open, Postponed};
 use crate::overview::Overseen;
 use crate::sequence::Sequence;
 use crate::state::Stated;
@@ -53,6 +55,7 @@ impl Inspector {
             filter: None,
             last_seq: 0,
             live,
+            complete: false,
             pane: Pane::List,
             zoomed: false,
             detail: None,
@@ -240,12 +243,16 @@ impl Inspector {
                     self.ask_again(Some(first), effects);
                 }
             }
-            Answer::Grown(key, last_seq, live) if key == open.session.key => {
+            Answer::Grown(Growth { session, last_seq, live, complete }) if session == open.session.key => {
                 let (grew, ended) = (open.last_seq < last_seq, open.live && !live);
+                let completed = complete && !open.complete;
                 open.last_seq = open.last_seq.max(last_seq);
-                open.live = live;
+                (open.live, open.complete) = (live, open.complete || complete);
                 open.sequence.grown();
-                if grew && let Some(part) = open.rows.grown() {
+                if completed && open.rows.ends_elsewhere(last_seq) {
+                    open.rows.to_end = false;
+                    self.list_anew(RowsPart::Last, effects);
+                } else if grew && let Some(part) = open.rows.grown() {
                     let ticket = self.ticket();
                     if let Some(open) = &mut self.open {
                         open.rows.asked(ticket, part);
@@ -286,7 +293,8 @@ impl Inspector {
             | Answer::Marks(..)
             | Answer::Judged(..)
             | Answer::Changed(_)
-            | Answer::Hits(_) => {}
+            | Answer::Hits(_)
+            | Answer::Picture(_) => {}
         }
     }
 
@@ -367,7 +375,10 @@ impl Inspector {
                 };
                 self.list_anew(part, effects);
             }
-            None => self.list_anew(RowsPart::From(1), effects),
+            None => {
+                open.rows.to_end = false;
+                self.list_anew(RowsPart::From(1), effects);
+            }
         }
     }
 }

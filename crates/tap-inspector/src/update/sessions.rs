@@ -65,7 +65,8 @@ impl Inspector {
         }
         let size = tap_text::size(line.n_bytes);
         let messages = tap_text::counted(line.n_messages, "message");
-        let text = format!("delete {} of {}, {messages}, {size}, for good?", line.reference, line.began);
+        let began = line.began.told(self.now_unix_ns, self.utc_offset_seconds);
+        let text = format!("delete {} of {}, {messages}, {size}, for good?", line.reference, began);
         self.overlay = Some(Overlay::Confirm(text, Query::Delete(line.key)));
     }
 

@@ -1,6 +1,8 @@
 //! What is typed: filters, numbers, names of things to do.
 
-use tap_filter::{Context, complete};
+use std::collections::BTreeSet;
+
+use tap_filter::{Candidate, Context, complete};
 
 use crate::effect::Effect;
 use crate::input::{Key, KeyCode};
@@ -8,6 +10,7 @@ use crate::model::{Inspector, Overlay, View};
 use crate::place::Place;
 use crate::prompt::Prompt;
 use crate::settings::HISTORY;
+use crate::tools::OfferKind;
 
 impl Inspector {
     pub(super) fn paste(&mut self, text: &str) {
@@ -20,7 +23,7 @@ impl Inspector {
                 | Overlay::Label(prompt, _)
                 | Overlay::Palette(prompt, _),
             ) => prompt.insert(text),
-            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..)) | None => {}
+            Some(Overlay::Help(_) | Overlay::Copy(_) | Overlay::Confirm(..) | Overlay::Picture(_)) | None => {}
         }
     }
 
@@ -48,7 +51,7 @@ impl Inspector {
                 // What is wrong is on the screen; it stays open until it is right.
             }
             KeyCode::Tab => {
-                if let [first, rest @ ..] = &*complete(&prompt.text, prompt.cursor) {
+                if let [first, rest @ ..] = &*self.candidates(&prompt) {
                     // As far as all that could stand there agree.
                     let mut common = first.text.clone();
                     for other in rest {
@@ -64,6 +67,68 @@ impl Inspector {
             }
         }
         self.overlay = Some(Overlay::Filter(prompt));
+    }
+
+    /// What could stand before the cursor: fields, words, and names that were recorded, as far as they are at hand.
+    pub(crate) fn candidates(&self, prompt: &Prompt) -> Vec<Candidate> {
+        let mut found = complete(&prompt.text, prompt.cursor);
+        let before = prompt.text.get(..prompt.cursor).unwrap_or_default();
+        let Some((at, begun)) = before.rsplit_once([':', '=', ',']).map(|(head, begun)| (head.len() + 1, begun)) else {
+            return found;
+        };
+        let head = before.get(..at).unwrap_or_default();
+        let from = head.rfind(|c: char| c.is_whitespace() || matches!(c, '(' | '|' | '&')).map_or(0, |at| at + 1);
+        let field = head.get(from..).unwrap_or_default().trim_start_matches(['-', '!']);
+        let field = field.split([':', '=']).next().unwrap_or_default();
+        let begun_name = begun.trim_start_matches('"').to_lowercase();
+        let names = self.recorded_names(field);
+        let fits = names.into_iter().filter(|name| name.to_lowercase().starts_with(&begun_name));
+        found.extend(fits.map(|name| written(&name)).filter(|name| name != begun).map(|text| Candidate {
+            from: at,
+            text,
+            about: "recorded".into(),
+        }));
+        found
+    }
+
+    /// Names that a field has in what is known of the session: in the rows at hand, in what the server offers, in figures.
+    fn recorded_names(&self, field: &str) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let Some(open) = self.open.as_ref().filter(|_| self.view != View::Sessions) else {
+            return names;
+        };
+        let of_method = |wanted: &[&str]| {
+            let rows = open.rows.rows().iter().map(|row| &row.row);
+            let fits = rows.filter(|row| row.method.as_deref().is_some_and(|method| wanted.contains(&method)));
+            fits.filter_map(|row| row.target.as_deref().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        let offered = |wanted: &[OfferKind]| {
+            let lines = open.tools.lines().iter().filter(|line| wanted.contains(&line.kind));
+            lines.map(|line| line.name.clone()).collect::<Vec<_>>()
+        };
+        match field {
+            "tool" | "t" => {
+                names.extend(of_method(&["tools/call"]));
+                names.extend(offered(&[OfferKind::Tool]));
+            }
+            "prompt" => {
+                names.extend(of_method(&["prompts/get"]));
+                names.extend(offered(&[OfferKind::Prompt]));
+            }
+            "uri" => {
+                names.extend(of_method(&["resources/read", "resources/subscribe", "resources/unsubscribe"]));
+                names.extend(offered(&[OfferKind::Resource]));
+            }
+            "name" => {
+                names.extend(of_method(&["tools/call", "prompts/get", "resources/read"]));
+                names.extend(offered(&[OfferKind::Tool, OfferKind::Prompt, OfferKind::Resource]));
+            }
+            "method" | "m" => {
+                names.extend(open.rows.rows().iter().filter_map(|row| row.row.method.as_deref().map(str::to_owned)));
+            }
+            _ => {}
+        }
+        names
     }
 
     pub(crate) fn read_filter(&self, text: &str) -> Result<tap_filter::Filter, tap_filter::FilterError> {
@@ -111,4 +176,24 @@ impl Inspector {
         }
         self.overlay = Some(Overlay::Palette(prompt, chosen));
     }
+}
+
+/// A name as it is written in a filter: in quotes where it is no plain word.
+fn written(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
+    if name.chars().all(is_plain) && !name.starts_with(['/', '-', '.']) && !name.contains("..") {
+        return name.into();
+    }
+    let mut quoted = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if u32::from(c) < 0x1_0000 && tap_text::is_hidden(c) => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
 }

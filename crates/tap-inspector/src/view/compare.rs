@@ -92,8 +92,9 @@ impl Inspector {
         for (letter, side) in [("A", a), ("B", b)] {
             spans.push(span(&format!("{letter} "), self.theme.bold));
             spans.push(span(&side.reference, self.theme.name));
-            if !side.began.is_empty() {
-                spans.push(span(&format!(" ({})", side.began), self.theme.dim));
+            if !side.began.this_year.is_empty() {
+                let began = side.began.told(self.now_unix_ns, self.utc_offset_seconds);
+                spans.push(span(&format!(" ({began})"), self.theme.dim));
             }
             if side.live {
                 spans.push(span(&format!(" live, up to #{}", side.through), self.theme.warning));

@@ -10,7 +10,9 @@ use tap_text::{duration, size};
 
 use crate::about::{AboutLine, AboutPart};
 use crate::data::Whole;
-use crate::model::{Detail, Form, Inspector, Open, Pane};
+use crate::model::{Detail, Form, Inspector, Pane};
+use crate::open::Open;
+use crate::picture::Colours;
 use crate::text::{cell, fitted, span};
 use crate::tree::{Content, TextKind, Tree, TreeLine};
 
@@ -199,7 +201,9 @@ impl Inspector {
             Content::Blob(blob) => {
                 let pixels = blob.size.map(|(columns, rows)| format!("  {columns}x{rows}")).unwrap_or_default();
                 let but = blob.looks_like.map(|kind| format!("  looks like {kind}")).unwrap_or_default();
-                let text = format!("◧ {}  {}{pixels}{but}  x saves it", blob.mime_type, size(blob.n_bytes as u64));
+                let drawn = if blob.is_image() && self.colours != Colours::Few { "o draws it, " } else { "" };
+                let text =
+                    format!("◧ {}  {}{pixels}{but}  {drawn}x saves it", blob.mime_type, size(blob.n_bytes as u64));
                 span(&text, self.theme.string)
             }
             Content::Mark(mark) => {

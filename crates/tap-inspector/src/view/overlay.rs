@@ -5,7 +5,6 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
-use tap_filter::complete;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::Key;
@@ -25,6 +24,7 @@ impl Inspector {
             None => {}
             Some(Overlay::Help(top)) => self.draw_help(frame, area, *top),
             Some(Overlay::Filter(prompt)) => self.draw_filter(frame, area, prompt),
+            Some(Overlay::Picture(shown)) => self.draw_picture(frame, inset(area, 2, 1), shown),
             Some(Overlay::Copy(chosen)) => {
                 let items = self.copies();
                 let lines: Vec<Line<'static>> = items
@@ -119,8 +119,8 @@ impl Inspector {
         let lines: Vec<_> = lines.into_iter().skip(top).collect();
         let inner = inset(area, 2, 1);
         frame.render_widget(Clear, inner);
-        let block =
-            Block::bordered().title(" keys here; j k scroll, any other key closes ").border_style(self.theme.frame);
+        let title = format!(" {}; j k scroll, any other key closes ", crate::words::KEYS_HERE);
+        let block = Block::bordered().title(title).border_style(self.theme.frame);
         frame.render_widget(Paragraph::new(lines).block(block), inner);
     }
 
@@ -154,7 +154,7 @@ impl Inspector {
                 below.extend(error.help.map(|help| Line::from(span(&help, Style::new()))));
             }
         }
-        for candidate in complete(&prompt.text, prompt.cursor).into_iter().take(CANDIDATES) {
+        for candidate in self.candidates(prompt).into_iter().take(CANDIDATES) {
             below.push(Line::from(vec![
                 cell(&candidate.text, 18, self.theme.name),
                 span(&candidate.about, self.theme.dim),

@@ -87,7 +87,11 @@ impl Inspector {
             HitLine::Session(index) => match search.groups.get(index) {
                 Some(group) => {
                     let session = &group.session;
-                    let name = format!(" {}   {}", session.reference, session.began);
+                    let name = format!(
+                        " {}   {}",
+                        session.reference,
+                        session.began.told(self.now_unix_ns, self.utc_offset_seconds)
+                    );
                     let hits = counted(session.n_found, "hit");
                     let name = cell(&name, width.saturating_sub(hits.width() + 2), self.theme.bold);
                     Line::from(vec![name, span(&hits, self.theme.dim)])

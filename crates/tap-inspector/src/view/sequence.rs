@@ -15,11 +15,13 @@ use tap_text::duration;
 
 use self::lifelines::Lanes;
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::sequence::Screen;
 use crate::sequence::axis::{Axis, Scale};
 use crate::sequence::bars::{moment, spent};
 use crate::text::{cell, fitted, right, span};
+use crate::words;
 
 /// With less than this there is no waterfall beside the lifelines, columns.
 const BOTH_FROM: usize = 44;
@@ -59,7 +61,7 @@ impl Inspector {
         let screen = open.sequence_screen(height);
         let parts = Parts::fitting(width, open.last_seq);
         let lanes = Lanes::of(screen.rows, open.session.n_conversations, parts.lifelines);
-        let axis = open.sequence_axis(screen.rows, parts.waterfall);
+        let axis = open.sequence_axis(screen.rows, &screen.bars, parts.waterfall);
         let mut lines: Vec<Line<'static>> = self.sequence_head(open, &parts, &lanes, &axis, &screen).into();
         for line in &mut lines {
             *line = fitted(std::mem::take(line), width, Style::new());
@@ -110,19 +112,10 @@ impl Inspector {
                 Some(zoom) => zoom.origin.seq,
                 None => screen.rows.first().map_or(0, |row| row.at().seq),
             };
-            let about = match (axis.scale, open.sequence.zoom) {
-                (Scale::Ordinal, _) => "by order, a step a message".into(),
-                (Scale::Linear, _) => format!("linear, since #{origin}"),
-                (Scale::Logarithmic, None) => format!("logarithmic, since #{origin}"),
-                (Scale::Logarithmic, Some(zoom)) => {
-                    let from = u64::try_from(axis.range.from_ns).unwrap_or(0);
-                    let since = zoom.origin_ns == axis.range.from_ns;
-                    if since {
-                        format!("logarithmic, since #{origin}")
-                    } else {
-                        format!("logarithmic, since {}", duration(from))
-                    }
-                }
+            let about = match axis.scale {
+                Scale::Ordinal => "by order, a step a message".into(),
+                Scale::Linear => format!("linear, since #{origin}"),
+                Scale::Logarithmic => "log, since each request".into(),
             };
             names.push(Span::styled(" │ ", self.theme.frame));
             names.push(cell(&about, parts.waterfall, self.theme.dim));
@@ -180,9 +173,9 @@ impl Inspector {
 
     fn about_nothing(&self, open: &Open) -> Line<'static> {
         let text = match (open.rows.is_pending(), open.rows.searched_to) {
-            (true, Some(seq)) => format!(" nothing up to message {seq} …"),
+            (true, Some(seq)) => format!(" {} message {seq} …", words::NOTHING_UP_TO),
             (true, None) => " looking …".into(),
-            (false, _) if open.filter.is_some() => " nothing fits; esc clears the filter".into(),
+            (false, _) if open.filter.is_some() => format!(" {}; esc clears the filter", words::NOTHING_FITS),
             (false, _) => " no messages".into(),
         };
         Line::from(span(&text, self.theme.dim))

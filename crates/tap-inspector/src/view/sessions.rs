@@ -127,22 +127,20 @@ impl Inspector {
             let is_sorted = self.sessions.sort == sort && sort != Sort::Newest;
             format!("{name}{}", if is_sorted { "▾" } else { "" })
         };
-        let mut spans = vec![
-            Span::raw("   "),
-            cell(&sign("SESSION", Sort::Name), widths.session, plain),
-            Span::raw(" "),
-            cell("CLIENT", widths.client, plain),
-            Span::raw(" "),
-        ];
+        let mut spans =
+            vec![Span::raw("   "), cell(&sign("SESSION", Sort::Name), widths.session, plain), Span::raw(" ")];
+        if widths.client > 0 {
+            spans.extend([cell("CLIENT", widths.client, plain), Span::raw(" ")]);
+        }
         if widths.server > 0 {
             spans.extend([cell("SERVER", widths.server, plain), Span::raw(" ")]);
         }
         spans.extend([
-            cell("REVISION", 11, plain),
-            cell("BEGAN", 12, plain),
-            right(&sign("LASTED", Sort::Longest), 8, plain),
-            right(&sign("CALLS", Sort::Calls), 7, plain),
-            right(&sign("ERR", Sort::Errors), 5, plain),
+            cell("REVISION", widths.revision, plain),
+            cell("BEGAN", widths.began, plain),
+            right(&sign("LASTED", Sort::Longest), widths.lasted, plain),
+            right(&sign("CALLS", Sort::Calls), widths.calls, plain),
+            right(&sign("ERR", Sort::Errors), widths.errors, plain),
             right(if widths.findings > 5 { "! E/W/N" } else { "!" }, widths.findings, plain),
         ]);
         if widths.size > 0 {
@@ -170,12 +168,16 @@ impl Inspector {
             span(&format!("{sign} "), self.end_style(line)),
             cell(&name, widths.session, self.theme.bold),
             Span::raw(" "),
-            cell(&who(&line.client), widths.client, plain),
-            Span::raw(" "),
         ];
+        if widths.client > 0 {
+            spans.extend([cell(&who(&line.client), widths.client, plain), Span::raw(" ")]);
+        }
         if widths.server > 0 {
             spans.extend([cell(&who(&line.server), widths.server, plain), Span::raw(" ")]);
         }
+        // Of another year the day is enough.
+        let began = line.began.told(self.now_unix_ns, self.utc_offset_seconds);
+        let began = if began == line.began.this_year { began } else { began.split(' ').next().unwrap_or(began) };
         let errors = if line.n_errors > 0 { self.theme.bad } else { self.theme.dim };
         let (findings, style) = match self.sessions.findings.get(&line.key) {
             None => ("–".into(), self.theme.dim),
@@ -188,11 +190,11 @@ impl Inspector {
             }
         };
         spans.extend([
-            cell(line.revision.as_deref().unwrap_or("-"), 11, plain),
-            cell(&line.began, 12, self.theme.dim),
-            right(&duration(line.lasted_ns), 8, plain),
-            right(&line.n_calls.to_string(), 7, plain),
-            right(&line.n_errors.to_string(), 5, errors),
+            cell(line.revision.as_deref().unwrap_or("-"), widths.revision, plain),
+            cell(began, widths.began, self.theme.dim),
+            right(&duration(line.lasted_ns), widths.lasted, plain),
+            right(&line.n_calls.to_string(), widths.calls, plain),
+            right(&line.n_errors.to_string(), widths.errors, errors),
             right(&findings, widths.findings, style),
         ]);
         if widths.size > 0 {
@@ -273,25 +275,91 @@ impl Inspector {
     }
 }
 
-/// Widths of the columns that can be narrower; 0 where there is no room for one.
+/// Widths of the columns; 0 where there is no room for one.
+#[derive(Debug)]
 struct Widths {
     session: usize,
     client: usize,
     server: usize,
+    revision: usize,
+    began: usize,
+    lasted: usize,
+    calls: usize,
+    errors: usize,
     findings: usize,
     size: usize,
 }
 
+/// What a name has at least, before other columns give way, and beside the client.
+const NAME: usize = 12;
+const NAMES: usize = 24;
+
 impl Widths {
     fn fitting(width: usize) -> Self {
         let (findings, size) = if width < 100 { (5, 0) } else { (9, 9) };
-        // All others, and the spaces between.
-        let room = width.saturating_sub(3 + 11 + 12 + 8 + 7 + 5 + findings + size + 2);
-        let narrow = Self { session: room * 3 / 5, client: room - room * 3 / 5, server: 0, findings, size };
+        let (revision, began, lasted, calls, errors) = (11, 12, 8, 7, 5);
+        let mut widths =
+            Self { session: 0, client: 1, server: 0, revision, began, lasted, calls, errors, findings, size };
+        // Which session it is must be seen; what is told of it goes, the least first.
+        let narrower: [fn(&mut Self); 8] = [
+            |widths| widths.size = 0,
+            |widths| widths.revision = 0,
+            |widths| widths.client = 0,
+            |widths| widths.lasted = 0,
+            |widths| widths.findings = 0,
+            |widths| widths.began = 0,
+            |widths| widths.calls = 0,
+            |widths| widths.errors = 0,
+        ];
+        for narrower in narrower {
+            if widths.room(width) < if widths.client > 0 { NAMES } else { NAME } {
+                narrower(&mut widths);
+            }
+        }
+        let room = widths.room(width);
+        if widths.client == 0 {
+            return Self { session: room, ..widths };
+        }
         if room < 54 {
-            return narrow;
+            return Self { session: room * 3 / 5, client: room - room * 3 / 5, ..widths };
         }
         let room = room - 1;
-        Self { session: room * 2 / 7, client: room * 2 / 7, server: room - room * 4 / 7, ..narrow }
+        Self { session: room * 2 / 7, client: room * 2 / 7, server: room - 2 * (room * 2 / 7), ..widths }
+    }
+
+    /// What is left for names: all others, and the spaces between, are taken.
+    fn room(&self, width: usize) -> usize {
+        let spaces = 1 + usize::from(self.client > 0);
+        let others = self.revision + self.began + self.lasted + self.calls + self.errors + self.findings + self.size;
+        width.saturating_sub(3 + others + spaces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_the_last_to_give_way() {
+        for width in 20..300 {
+            let widths = Widths::fitting(width);
+            let all = widths.session + widths.client + widths.server + usize::from(widths.server > 0);
+            assert_eq!(all, widths.room(width), "{width}: {widths:?}");
+            assert!(widths.session >= NAME, "{width}: {widths:?}");
+        }
+        let shown = |width| {
+            let w = Widths::fitting(width);
+            [w.client, w.server, w.revision, w.began, w.lasted, w.calls, w.errors, w.findings, w.size].map(|w| w > 0)
+        };
+        let (no, yes) = (false, true);
+        for (width, expected) in [
+            (20, [no, no, no, no, no, no, no, no, no]),
+            (30, [no, no, no, no, no, yes, yes, no, no]),
+            (50, [no, no, no, yes, no, yes, yes, yes, no]),
+            (80, [yes, no, yes, yes, yes, yes, yes, yes, no]),
+            (160, [yes, yes, yes, yes, yes, yes, yes, yes, yes]),
+        ] {
+            assert_eq!(shown(width), expected, "{width}");
+        }
     }
 }

@@ -9,7 +9,8 @@ use tap_session::At;
 
 use super::timeline::what;
 use crate::data::{Fact, StatedFacts};
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::state::StateLine;
 use crate::text::{cell, fitted, span};
 

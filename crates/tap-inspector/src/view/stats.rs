@@ -9,8 +9,9 @@ use tap_text::{counted, duration, thousands};
 use unicode_width::UnicodeWidthStr;
 
 use super::TWO_PANES;
-use crate::model::{Inspector, Open};
-use crate::stats::{StatsAnswer, StatsLine};
+use crate::model::Inspector;
+use crate::open::Open;
+use crate::stats::{StatsAnswer, StatsBy, StatsLine};
 use crate::text::{cell, fitted, right, span};
 
 /// Signs of a sparkline, the lowest first.
@@ -20,14 +21,14 @@ const SPARKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█
 const LATENCY: (f64, f64) = (1e5, 1e10);
 
 /// Columns of what is said behind what is over time.
-const OVER_TIME: usize = 20;
+const OVER_TIME: usize = 24;
 
 /// Rows below the list, of the two panels and what is over time.
-const BELOW: usize = 9;
+const BELOW: usize = 10;
 
 /// Columns of figures of a line: the head of each, and its width with the blank before it.
 const COLUMNS: [(&str, usize); 9] =
-    [("CALLS", 7), ("ERR%", 5), ("P50", 7), ("P95", 7), ("P99", 7), ("MAX", 7), ("IN", 6), ("OUT", 6), ("≈TOKENS", 8)];
+    [("CALLS", 7), ("ERR%", 5), ("P50", 8), ("P95", 8), ("P99", 8), ("MAX", 8), ("IN", 6), ("OUT", 6), ("≈TOKENS", 8)];
 
 /// In which order columns go when there is no room.
 const LEAVES: [usize; 8] = [6, 4, 7, 5, 2, 8, 1, 3];
@@ -49,7 +50,7 @@ impl Inspector {
         let wide = self.size.0 >= TWO_PANES;
         let below = match (wide, height) {
             (_, 18..) => BELOW,
-            (false, 11..) => 2,
+            (false, 12..) => 3,
             _ => 0,
         };
         let never = usize::from(height >= 9);
@@ -83,6 +84,7 @@ impl Inspector {
             if layout.below > 0 {
                 lines.push(self.rule(width));
                 lines.push(fitted(self.calls_over_time(shown, width), width, Style::new()));
+                lines.push(fitted(self.where_time_went(shown), width, Style::new()));
             }
             frame.render_widget(Paragraph::new(lines), body);
             return;
@@ -101,10 +103,10 @@ impl Inspector {
         let width = usize::from(side.width);
         let height = usize::from(side.height);
         // The panels over time take six rows, where there is room for them.
-        let over_time = if height >= 16 { 6 } else { 2 };
+        let over_time = if height >= 16 { 7 } else { 3 };
         let mut lines = self.latency_panel(open, shown, width, height.saturating_sub(over_time + 1));
         lines.resize(height.saturating_sub(over_time), Line::default());
-        if over_time == 6 {
+        if over_time == 7 {
             lines.push(self.rule(width));
             lines.push(fitted(self.slowest_title(shown), width, self.theme.dim));
             lines.push(fitted(self.slowest_over_time(shown, width), width, Style::new()));
@@ -113,6 +115,7 @@ impl Inspector {
             lines.push(self.rule(width));
         }
         lines.push(fitted(self.calls_over_time(shown, width), width, Style::new()));
+        lines.push(fitted(self.where_time_went(shown), width, Style::new()));
         frame.render_widget(Paragraph::new(lines), side);
     }
 
@@ -144,7 +147,7 @@ impl Inspector {
     }
 
     fn stats_list(&self, open: &Open, shown: &StatsAnswer, layout: &StatsLayout, width: usize) -> Vec<Line<'static>> {
-        let columns = columns(width);
+        let columns = columns(width, least_name(open.stats.by));
         let name = width.saturating_sub(1 + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>());
         let mut head = vec![Span::raw(" "), cell(&open.stats.by.name().to_uppercase(), name, self.theme.dim)];
         head.extend(columns.iter().map(|column| right(COLUMNS[*column].0, COLUMNS[*column].1, self.theme.dim)));
@@ -184,7 +187,7 @@ impl Inspector {
         let told = name.saturating_sub(open.width() + 1);
         let mut spans = vec![sign, cell(&line.name, told, Style::new())];
         spans.push(cell(&open, name - told, self.theme.warning));
-        let at = |ns: Option<u64>| ns.map_or_else(|| "-".into(), brief_ns);
+        let at = |ns: Option<u64>| ns.map_or_else(|| "-".into(), duration);
         for column in columns {
             let (text, style) = match column {
                 0 => (brief(line.n_calls), Style::new()),
@@ -229,8 +232,8 @@ impl Inspector {
         let columns = width.saturating_sub(20).max(1);
         for index in (first..line.magnitudes.len()).take(room.min(last + 2 - first)) {
             let edge = match shown.magnitudes_ns.get(index) {
-                Some(ns) => format!("< {}", brief_ns(*ns)),
-                None => format!("≥ {}", shown.magnitudes_ns.last().copied().map(brief_ns).unwrap_or_default()),
+                Some(ns) => format!("< {}", round(*ns)),
+                None => format!("≥ {}", shown.magnitudes_ns.last().copied().map(round).unwrap_or_default()),
             };
             let n = line.magnitudes.get(index).copied().unwrap_or(0);
             let bar = if n == 0 { 0 } else { (n as f64 / most as f64 * columns as f64).round().max(1.0) as usize };
@@ -275,7 +278,7 @@ impl Inspector {
 
     fn calls_over_time(&self, shown: &StatsAnswer, width: usize) -> Line<'static> {
         let peak = shown.stretches.iter().map(|(n, _)| *n).max().unwrap_or(0);
-        let about = format!("  peak {} in {}", brief(peak), brief_ns(shown.stretch_ns));
+        let about = format!("  peak {} in {}", brief(peak), duration(shown.stretch_ns));
         let room = width.saturating_sub(8 + OVER_TIME);
         let sign = |(n, _): (u64, u64)| match n {
             0 => " ",
@@ -286,6 +289,25 @@ impl Inspector {
             span(&sparkline(&shown.stretches, room, sign), self.theme.name),
             right(&about, OVER_TIME, self.theme.dim),
         ])
+    }
+
+    /// Where the time of the session went, what took the most of it first.
+    fn where_time_went(&self, shown: &StatsAnswer) -> Line<'static> {
+        let spent = &shown.spent;
+        let counted = spent.person_ns + spent.tools_ns + spent.others_ns;
+        let mut parts = [
+            ("tools", spent.tools_ns),
+            ("other requests", spent.others_ns),
+            ("a person", spent.person_ns),
+            ("host and model", spent.all_ns.saturating_sub(counted)),
+        ];
+        parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let mut spans = vec![span(&format!(" {} ", duration(spent.all_ns)), Style::new())];
+        for (what, ns) in parts.into_iter().filter(|(_, ns)| *ns > 0) {
+            spans.push(span(&format!(" {what} "), self.theme.dim));
+            spans.push(span(&format!("{} % ", percent(ns, spent.all_ns)), Style::new()));
+        }
+        Line::from(spans)
     }
 
     fn slowest_title(&self, shown: &StatsAnswer) -> Line<'static> {
@@ -322,12 +344,21 @@ fn sparkline(stretches: &[(u64, u64)], columns: usize, sign: impl Fn((u64, u64))
         .collect()
 }
 
-/// The columns for which there is room, in their order.
-fn columns(width: usize) -> Vec<usize> {
+/// How many columns a name needs: an hour is told whole, and of an error more than how it begins.
+fn least_name(by: StatsBy) -> usize {
+    match by {
+        StatsBy::Hour => 19,
+        StatsBy::Error => 36,
+        StatsBy::Tool | StatsBy::Method | StatsBy::Conversation => 16,
+    }
+}
+
+/// The columns for which there is room beside a name of that width, in their order.
+fn columns(width: usize, name: usize) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
     let mut leaves = LEAVES.iter();
     // A name needs that much.
-    while width < 16 + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>() {
+    while width < name + columns.iter().map(|column| COLUMNS[*column].1).sum::<usize>() {
         match leaves.next() {
             Some(leaves) => columns.retain(|column| column != leaves),
             None => break,
@@ -361,22 +392,14 @@ fn brief(n: u64) -> String {
     }
 }
 
-/// A duration in six columns at most: `43µs`, `4.2ms`, `780ms`, `1.1s`, `4m12`, `3h02`.
-fn brief_ns(ns: u64) -> String {
-    let scaled = |unit: f64, sign: &str| {
-        let value = ns as f64 / unit;
-        if value < 9.95 { format!("{value:.1}{sign}") } else { format!("{value:.0}{sign}") }
-    };
-    let whole = |text: String| text.replace(".0", "");
-    let seconds = ns / 1_000_000_000;
-    match ns {
-        0..=999 => format!("{ns}ns"),
-        1_000..=999_499 => whole(scaled(1e3, "µs")),
-        999_500..=999_499_999 => whole(scaled(1e6, "ms")),
-        999_500_000..=59_499_999_999 => whole(scaled(1e9, "s")),
-        _ if seconds < 3_600 => format!("{}m{:02}", seconds / 60, seconds % 60),
-        _ if seconds < 360_000 => format!("{}h{:02}", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{}d", brief(seconds / 86_400)),
+/// A round duration: as all others, without the digits that are none.
+fn round(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
     }
 }
 
@@ -398,19 +421,10 @@ mod tests {
         ] {
             assert_eq!(brief(n), expected);
         }
-        for (ns, expected) in [
-            (0, "0ns"),
-            (43_400, "43µs"),
-            (1_000_000, "1ms"),
-            (4_230_000, "4.2ms"),
-            (300_000_000, "300ms"),
-            (1_100_000_000, "1.1s"),
-            (30_000_000_000, "30s"),
-            (252_000_000_000, "4m12"),
-            (10_920_000_000_000, "3h02"),
-            (86_400_000_000_000 * 10, "10d"),
-        ] {
-            assert_eq!(brief_ns(ns), expected);
+        for (ns, expected) in
+            [(300_000, "300 µs"), (1_000_000, "1 ms"), (1_500_000, "1.5 ms"), (30_000_000_000, "30 s")]
+        {
+            assert_eq!(round(ns), expected);
         }
         for (part, whole, expected) in [(0, 0, "0"), (1, 1_000, "<1"), (999, 1_000, "99"), (3, 17, "18"), (5, 5, "100")]
         {
@@ -421,11 +435,11 @@ mod tests {
     #[test]
     fn columns_fit_and_go_in_their_order() {
         for width in 20..200 {
-            let used: usize = columns(width).iter().map(|column| COLUMNS[*column].1).sum();
+            let used: usize = columns(width, 16).iter().map(|column| COLUMNS[*column].1).sum();
             assert!(used < width, "{width}");
         }
-        assert_eq!(columns(80).len(), COLUMNS.len());
-        assert_eq!(columns(50), [0, 1, 2, 3, 8]);
+        assert_eq!(columns(80, 16).len(), COLUMNS.len());
+        assert_eq!(columns(52, 16), [0, 1, 2, 3, 8]);
     }
 
     #[test]

@@ -6,13 +6,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tap_frame::Direction;
-use tap_session::{LinkKind, RowKind, Severity};
+use tap_session::{Done, LinkKind, RowKind, Severity};
 use tap_text::{duration, size};
 
 use super::{ADVICE, TWO_PANES};
 use crate::data::{Row, Tone};
-use crate::model::{Inspector, Open, Pane, View};
+use crate::model::{Inspector, Pane, View};
+use crate::open::Open;
 use crate::text::{cell, fitted, right, span};
+use crate::words;
 
 /// Bars of latency are logarithmic between these, so that they compare between sessions: nanoseconds.
 const BAR: (f64, f64) = (1e6, 1e10);
@@ -21,40 +23,52 @@ const BAR: (f64, f64) = (1e6, 1e10);
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
 
 impl Inspector {
-    pub(super) fn about_session(&self, open: &Open) -> Line<'static> {
+    /// The session in one line. Where there is little room, what is told elsewhere too is left out, so that the filter is seen:
+    /// who does not see it takes what fits for all that there was.
+    pub(super) fn about_session(&self, open: &Open, width: usize) -> Line<'static> {
         let session = &open.session;
         let who = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".into());
-        let mut spans = vec![
-            span(&format!(" {}", session.reference), self.theme.bold),
-            span(&format!("  {} ◂ {}", who(&session.server), who(&session.client)), Style::new()),
-            span(&format!("  {}", session.revision.as_deref().unwrap_or("revision unknown")), self.theme.dim),
-            span(&format!("  {}", session.transport), self.theme.dim),
+        let mut parts = vec![
+            (0, span(&format!(" {}", session.reference), self.theme.bold)),
+            (2, span(&format!("  {} ◂ {}", who(&session.server), who(&session.client)), Style::new())),
+            (3, span(&format!("  {}", session.revision.as_deref().unwrap_or("revision unknown")), self.theme.dim)),
+            (4, span(&format!("  {}", session.transport), self.theme.dim)),
         ];
-        match open.live {
-            true => spans.push(span(if open.rows.follow { "  ● live, follows" } else { "  ● live" }, self.theme.good)),
-            false => spans.push(span(&format!("  {}", session.end_words), self.theme.dim)),
-        }
+        parts.push(match open.live {
+            true => (0, {
+                let follows = format!("  ● {}", words::FOLLOWS);
+                span(if open.rows.follow { &follows } else { "  ● live" }, self.theme.good)
+            }),
+            false => (3, span(&format!("  {}", session.end_words), self.theme.dim)),
+        });
         if session.n_errors > 0 {
-            spans.push(span(&format!("  ✗ {}", session.n_errors), self.theme.bad));
+            parts.push((1, span(&format!("  ✗ {}", session.n_errors), self.theme.bad)));
         }
         if open.findings.len() > 0 {
-            spans.push(span(&format!("  ! {}", open.findings.len()), self.theme.warning));
+            parts.push((1, span(&format!("  ! {}", open.findings.len()), self.theme.warning)));
         }
         let overview = &open.overseen.overview;
         if let (Some(p50_ns), Some(p95_ns)) = (overview.p50_ns, overview.p95_ns) {
-            spans.push(span(&format!("  p50 {}  p95 {}", duration(p50_ns), duration(p95_ns)), self.theme.dim));
+            let text = format!("  p50 {}  p95 {}", duration(p50_ns), duration(p95_ns));
+            parts.push((5, span(&text, self.theme.dim)));
         }
         if !open.findings.complete && open.last_seq > 0 {
             let share = open.findings.seq.saturating_mul(100) / open.last_seq.max(1);
-            spans.push(span(&format!("  judged {share} %"), self.theme.dim));
+            parts.push((1, span(&format!("  {} {share} %", words::JUDGED), self.theme.dim)));
         }
         if session.lost_bytes > 0 {
-            spans.push(span(&format!("  {} not recorded", size(session.lost_bytes)), self.theme.bad));
+            parts.push((0, span(&format!("  {} not recorded", size(session.lost_bytes)), self.theme.bad)));
         }
         if let Some(filter) = &open.filter {
-            spans.push(span(&format!("  / {}", filter.text()), self.theme.warning));
+            parts.push((0, span(&format!("{}{}", words::FILTERED, filter.text()), self.theme.warning)));
         }
-        Line::from(spans)
+        for least in (1..=5).rev() {
+            if parts.iter().map(|(_, part)| part.width()).sum::<usize>() <= width {
+                break;
+            }
+            parts.retain(|(rank, _)| *rank < least);
+        }
+        Line::from(parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>())
     }
 
     /// What is wrong with the row with the cursor, in words.
@@ -84,6 +98,12 @@ impl Inspector {
             return Line::from(vec![
                 span(&format!(" ! {} ", finding.rule), self.theme.warning),
                 span(&format!("{} {}", finding.title, finding.detail), Style::new()),
+            ]);
+        }
+        if let Some(done) = &row.row.done {
+            return Line::from(vec![
+                span(&format!(" ~ {} ", done.told(duration)), self.theme.warning),
+                span(&about_done(done), Style::new()),
             ]);
         }
         let style = if row.is_problem() { self.theme.bad } else { self.theme.dim };
@@ -126,9 +146,9 @@ impl Inspector {
         }
         if open.rows.is_empty() {
             let text = match (open.rows.is_pending(), open.rows.searched_to) {
-                (true, Some(seq)) => format!(" nothing up to message {seq} …"),
+                (true, Some(seq)) => format!(" {} message {seq} …", words::NOTHING_UP_TO),
                 (true, None) => " looking …".into(),
-                (false, _) if open.filter.is_some() => " nothing fits; esc clears the filter".into(),
+                (false, _) if open.filter.is_some() => format!(" {}; esc clears the filter", words::NOTHING_FITS),
                 (false, _) => " no messages".into(),
             };
             lines.push(Line::from(span(&text, self.theme.dim)));
@@ -163,6 +183,7 @@ impl Inspector {
             _ if row.is_problem() => ("✗", self.theme.bad),
             Some(Severity::Error) => ("!", self.theme.bad),
             Some(_) => ("!", self.theme.warning),
+            None if row.row.done.is_some() => ("~", self.theme.warning),
             None if !row.settled => ("…", self.theme.warning),
             None => (" ", Style::new()),
         }
@@ -310,11 +331,23 @@ impl Inspector {
     }
 }
 
+/// Who did something, and where the other version of the message is.
+pub(super) fn about_done(done: &Done) -> String {
+    let other = match (done.made, done.other) {
+        (true, Some(other)) if done.deed.sends() => format!("; it stands for #{}", other.seq),
+        (true, Some(other)) => format!("; done to #{}", other.seq),
+        (false, Some(other)) if done.deed.sends() => format!("; #{} was sent for it", other.seq),
+        _ => String::new(),
+    };
+    format!("by {}{other}", done.by)
+}
+
 /// What a row is about: its method or tool, and its arguments or its text.
 pub(super) fn what(row: &Row) -> (String, String) {
     let method = row.row.method.as_deref();
     let target = row.row.target.as_deref();
     let what = match (row.row.kind, method, target) {
+        (RowKind::Act, ..) => row.row.done.as_ref().map(|done| format!("by {}", done.by)).unwrap_or_default(),
         (RowKind::Gap, ..) => format!("{} bytes passed", row.row.lost_bytes.unwrap_or(0)),
         (_, Some("tools/call"), Some(target)) => target.into(),
         (_, Some(method), Some(target)) => format!("{method} {target}"),
@@ -322,7 +355,9 @@ pub(super) fn what(row: &Row) -> (String, String) {
         (RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage, ..) => row.digest.outcome.clone(),
         (kind, ..) => format!("({})", kind.name()),
     };
-    (what, row.digest.arguments.clone())
+    // What a debugger did comes first: without it the rest would be taken for what the peers did.
+    let done = row.row.done.as_ref().map(|done| format!("[{}] ", done.told(duration))).unwrap_or_default();
+    (format!("{done}{what}"), row.digest.arguments.clone())
 }
 
 /// A bar of so many columns at most.

@@ -10,7 +10,8 @@ use tap_text::{counted, thousands};
 use unicode_width::UnicodeWidthStr;
 
 use super::{TWO_PANES, list_width};
-use crate::model::{Inspector, Open, Pane};
+use crate::model::{Inspector, Pane};
+use crate::open::Open;
 use crate::text::{cell, fitted, right, span};
 use crate::tools::{Definition, DefinitionLine, Difference, OfferKind, OfferLine, ToolsAnswer};
 
@@ -83,7 +84,12 @@ impl Inspector {
         if bytes > 0 {
             spans.push(span(&format!("  ≈{} tokens", thousands(bytes as u64 / 4)), Style::new()));
         }
-        spans.push(span(&format!("  as of #{}", shown.seq), self.theme.dim));
+        let here = open.tools_as_of();
+        let as_of = match here.0 != here.1 && here.1 == shown.seq {
+            true => format!("  as of #{} and its answer #{}", here.0, here.1),
+            false => format!("  as of #{}", shown.seq),
+        };
+        spans.push(span(&as_of, self.theme.dim));
         if !shown.listed.is_empty() {
             spans.push(span(&format!("  listed: {}", shown.listed.join("; ")), self.theme.dim));
         }

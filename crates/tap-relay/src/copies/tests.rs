@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use tap_frame::Piece;
+use tap_frame::{Deed, Piece};
 
 const NOT_AT_ALL: Duration = Duration::ZERO;
 
@@ -17,7 +17,7 @@ fn streams(segments: &[Segment]) -> [Vec<Option<u8>>; 3] {
             Piece::Gap { stream, n_bytes, .. } => {
                 out[usize::from(stream.code())].extend((0..n_bytes).map(|_| None));
             }
-            Piece::End { .. } | Piece::Http { .. } | Piece::HttpGap { .. } => {}
+            Piece::End { .. } | Piece::Http { .. } | Piece::HttpGap { .. } | Piece::Act { .. } => {}
         }
     }
     out
@@ -196,4 +196,44 @@ fn a_taker_in_another_thread_gets_everything_and_the_end() {
     copies.close();
     let expected: Vec<Option<u8>> = (0..10_000u64).flat_map(u64::to_le_bytes).map(Some).collect();
     assert_eq!(streams(&taker.join().unwrap())[1], expected);
+}
+
+#[test]
+fn an_act_is_kept_with_what_was_sent_as_long_as_there_is_room_and_without_it_where_there_is_none() {
+    let copies = Copies::new(Clock::start(), 200, 200);
+    let act = |n_bytes| Act {
+        message: Some(7),
+        bytes: vec![b'x'; n_bytes].into(),
+        ..Act::new(Deed::Edited, Stream::ToServer, "breakpoint 1")
+    };
+    copies.offer(Stream::ToServer, 1, b"abc");
+    copies.offer_act(None, 2, &act(5));
+    copies.offer(Stream::ToServer, 3, &[b'y'; 300]);
+    copies.offer_act(Some(9), 4, &act(100));
+    assert_eq!(copies.lost_bytes(), 400);
+    let segments = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments;
+    let acts: Vec<_> = segments
+        .iter()
+        .flat_map(Segment::iter)
+        .filter_map(|piece| match piece.unwrap() {
+            Piece::Act { exchange, at_ns, bytes, .. } => Some((exchange, at_ns, Act::read(bytes).unwrap())),
+            _ => None,
+        })
+        .collect();
+    let without = Act { lost_bytes: 100, ..act(0) };
+    assert_eq!(acts, [(None, 2, act(5)), (Some(9), 4, without)]);
+    let kept: Vec<u8> = streams(&segments)[0].iter().map(|byte| byte.unwrap_or(b'.')).collect();
+    assert_eq!(kept.len(), 303, "the gap is told before the act that follows it");
+}
+
+#[test]
+fn acts_alone_cannot_take_all_memory() {
+    let copies = Copies::new(Clock::start(), 100, 100);
+    let act = Act::new(Deed::Dropped, Stream::ToServer, "x".repeat(2000));
+    for at_ns in 0..2000 {
+        copies.offer_act(None, at_ns, &act);
+    }
+    let kept: usize = copies.take(NOT_AT_ALL, NOT_AT_ALL).segments.iter().map(|segment| segment.bytes.len()).sum();
+    assert!(kept < ACT_ROOM_BYTES + 4096, "{kept} bytes are kept");
+    assert_eq!(kept as u64 + copies.lost_bytes(), 2000 * act.to_text().len() as u64);
 }

@@ -35,7 +35,13 @@ impl Client {
                     self.awaited.push(interaction);
                 }
             }
-            Role::Reply(question) => self.awaited_questions.push(question),
+            Role::Reply(question) => {
+                // What a server asks on its own it may ask because of what is not wanted.
+                let is_free = self.script.messages().get(question).is_some_and(|asked| asked.role == Role::Free);
+                if self.options.only.is_none() || !is_free {
+                    self.awaited_questions.push(question);
+                }
+            }
             // Whoever cancels because of a question was asked it first.
             Role::Inside(_) if message.nature == Nature::Request && message.reply.is_none() => {
                 self.awaited_questions.push(index);
@@ -118,9 +124,17 @@ impl Client {
         }
     }
 
+    fn is_wanted(&self, index: usize, method: &str) -> bool {
+        let number = self.script.messages().get(index).map(|message| message.number);
+        let is_opening = matches!(method, "initialize" | "server/discover");
+        is_opening || self.options.only.as_ref().zip(number).is_none_or(|(only, number)| only.contains(&number))
+    }
+
     fn request(&mut self, index: usize, interaction: usize, body: &[u8]) -> Option<Vec<u8>> {
         let method = method_of(&self.script, interaction).to_owned();
-        if let Some(why) = self.why_not(&method, body) {
+        let is_wanted = self.is_wanted(index, &method);
+        let not_wanted = (!is_wanted).then_some(NotSent::NotWanted);
+        if let Some(why) = not_wanted.or_else(|| self.why_not(&method, body)) {
             self.fates[interaction] = Fate::NotSent(why);
             self.correlations.learn(&self.script, interaction, None, false);
             return None;

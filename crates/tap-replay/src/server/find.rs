@@ -187,8 +187,12 @@ impl Player {
         Found::Nothing(if was_used { Reason::UsedUp } else { Reason::NoMatch })
     }
 
-    /// A request has no recorded answer.
+    /// A request has no recorded answer. If there is a real server, that is asked.
     pub(super) fn miss(&mut self, live: Live, reason: Reason, detail: Option<String>, outputs: &mut Vec<Output>) {
+        let (live, detail) = match self.pass_on(live, reason, outputs) {
+            None => return,
+            Some((live, why)) => (live, detail.or(why)),
+        };
         let (closest, first) = match reason {
             Reason::NoMatch | Reason::UsedUp | Reason::OutOfOrder => self.closest(&live),
             _ => (Vec::new(), None),

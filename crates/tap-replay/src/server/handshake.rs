@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tap_jsonrpc::Node;
-use tap_protocol::{Era, INVALID_PARAMS, METHOD_NOT_FOUND, Revision, Side, meta, method};
+use tap_protocol::{Era, METHOD_NOT_FOUND, Revision, Side, UNSUPPORTED_PROTOCOL_VERSION, meta, method};
 
 use super::find::Found;
 use super::{Live, Output, Place, Player, error};
@@ -18,6 +18,11 @@ impl Player {
     /// A request of the client's.
     pub(super) fn request(&mut self, live: Live, outputs: &mut Vec<Output>) {
         let place = self.choose(&live);
+        if let Some(place) = place
+            && self.refuse_revision(place, &live, outputs)
+        {
+            return;
+        }
         match (live.method.as_str(), place) {
             ("initialize", Some(place)) => return self.initialize(place, live, outputs),
             ("server/discover", Some(place)) => return self.discover(place, live, outputs),
@@ -61,6 +66,7 @@ impl Player {
     fn initialize(&mut self, place: Place, live: Live, outputs: &mut Vec<Output>) {
         let capabilities = Node::new(&live.bytes).at(&["params", "capabilities"]);
         self.capabilities = capabilities.map(|node| live.bytes.slice_ref(node.bytes()));
+        self.real.opens_with(&live);
         let layer = self.layer(place);
         // Until it is known which era it is.
         while layer.acts[place.act].script.era().is_none() && layer.grow() {}
@@ -73,7 +79,7 @@ impl Player {
                 let recorded = layer.body(place.act, request);
                 let recorded = Node::new(&recorded).get("params");
                 let recorded_offer = recorded.and_then(|params| params.get("protocolVersion")).and_then(Node::text);
-                let is_fine = recorded_offer.as_deref() == Some(&offered)
+                let is_known = recorded_offer.as_deref() == Some(&offered)
                     || answered.as_str() <= offered.as_str()
                     || Revision::from_text(&answered).is_none();
                 let needed = recorded.and_then(|params| params.get("capabilities")).map(missing(capabilities));
@@ -81,8 +87,14 @@ impl Player {
                     let text = format!("the client in the recording declared `{name}`, and this one has not");
                     self.note(NoteKind::MissingCapability, text, outputs);
                 }
-                if !is_fine {
-                    return self.other_version(&live, &answered, &offered, outputs);
+                if !is_known {
+                    // A server answers with a revision that it supports, and the client ends it where it does not
+                    // (2025-11-25, basic/lifecycle, Version Negotiation).
+                    let offers = if offered.is_empty() { "none" } else { &offered };
+                    let text = format!(
+                        "the client offers revision {offers}, and the recording is of {answered}: that is answered, and whether it goes on is up to the client"
+                    );
+                    self.note(NoteKind::OtherRevision, text, outputs);
                 }
                 self.match_and_play(live, outputs);
             }
@@ -134,21 +146,43 @@ impl Player {
         discovered(live.id.as_bytes(), &revision, &methods, information.as_deref())
     }
 
-    fn other_version(&mut self, live: &Live, recorded: &str, offered: &str, outputs: &mut Vec<Output>) {
-        let cause = format!(
-            "the recording is of revision {recorded}, and the client offers {}",
-            if offered.is_empty() { "none" } else { offered }
-        );
-        self.note(NoteKind::OtherRevision, cause.clone(), outputs);
+    /// A request of the modern era in a revision that the recorded server did not support: it gets the error of one that
+    /// names those that are (2026-07-28, basic/versioning).
+    fn refuse_revision(&mut self, place: Place, live: &Live, outputs: &mut Vec<Output>) -> bool {
+        let Some(version) = live.version.clone().filter(|_| live.is_modern) else {
+            return false;
+        };
+        let layer = self.layer(place);
+        while layer.acts[place.act].script.era().is_none() && layer.grow() {}
+        let script = &layer.acts[place.act].script;
+        if script.era() != Some(Era::Modern) || script.revision() == Some(&version) {
+            return false;
+        }
+        let mut supported: Vec<String> = script.revision().map(str::to_owned).into_iter().collect();
+        let answer = script.discover().and_then(|interaction| script.interactions().get(interaction)?.answer);
+        if let Some(answer) = answer {
+            let body = layer.body(place.act, answer);
+            let versions = Node::new(&body).at(&["result", "supportedVersions"]);
+            supported.extend(
+                versions.into_iter().flat_map(Node::elements).filter_map(|this| Some(this.text()?.into_owned())),
+            );
+        }
+        supported.dedup();
+        if supported.is_empty() || supported.contains(&version) {
+            return false;
+        }
+        let text = format!("the client asks in revision {version}, and the recording is of {}", supported.join(", "));
+        self.note(NoteKind::OtherRevision, text, outputs);
         let error = serde_json::json!({
-            "code": INVALID_PARAMS,
-            "message": format!("mcp-tap replay: {cause}"),
-            "data": { "supported": [recorded], "requested": offered },
+            "code": UNSUPPORTED_PROTOCOL_VERSION,
+            "message": "Unsupported protocol version",
+            "data": { "supported": supported, "requested": version },
         });
         let error = error.to_string();
         let bytes =
             [br#"{"jsonrpc":"2.0","id":"#, live.id.as_bytes(), br#","error":"#, error.as_bytes(), b"}"].concat();
         self.send_answer(live.batch, bytes, 0, outputs);
+        true
     }
 
     /// A recording of the legacy era says that it does not know the method, so that a client of both eras falls back.

@@ -5,7 +5,7 @@
 //! what it had said by then.
 
 use bytes::Bytes;
-use tap_compare::{Markers, Options as CompareOptions, Side, compare, reasons};
+use tap_compare::{Markers, Options as CompareOptions, Side, Walks, compare, reasons};
 use tap_jsonrpc::{RawId, other_type, same_number};
 
 use super::{Asked, Live, Output, Place, Player, Playing};
@@ -176,16 +176,19 @@ impl Player {
         outputs: &mut Vec<Output>,
     ) -> Option<RawId> {
         let own = message.id.clone()?;
-        let id = match self.asked.contains_key(&own) {
-            false => own,
-            true => {
-                self.n_ids += 1;
-                RawId::from_token(format!("\"mcp-tap-{}\"", self.n_ids).as_bytes())
-            }
-        };
+        let id = self.free_id(own);
         outputs.push(Output::Send { bytes: rewrite::with_id(bytes, id.as_bytes()), gap_ns });
         self.asked.insert(id.clone(), Asked { place, message: index, playing });
         Some(id)
+    }
+
+    /// The id of a request of a server's as the client gets it: its own, if no other one is open with that.
+    pub(super) fn free_id(&mut self, own: RawId) -> RawId {
+        if !self.asked.contains_key(&own) && !self.real.asks(&own) {
+            return own;
+        }
+        self.n_ids += 1;
+        RawId::from_token(format!("\"mcp-tap-{}\"", self.n_ids).as_bytes())
     }
 
     /// The next step of an interaction.
@@ -281,7 +284,7 @@ impl Player {
         };
         playing.is_answered = true;
         let (live, batch) = (playing.live.clone(), playing.live.batch);
-        for layer in &mut self.layers {
+        for layer in self.layers.iter_mut().filter(|_| Walks::goes_on(recorded)) {
             if let Some(key) = layer.walks.key(&live.bytes, &layer.rules) {
                 layer.walks.answered(&key, recorded);
             }
@@ -317,6 +320,9 @@ impl Player {
 
     /// The client answers a request of the server's.
     pub(super) fn reply(&mut self, id: &RawId, bytes: &Bytes, outputs: &mut Vec<Output>) {
+        if self.reply_to_real(id, bytes, outputs) {
+            return;
+        }
         let ways: [fn(&RawId, &RawId) -> bool; 3] = [|one, other| one == other, same_number, other_type];
         let found = ways.into_iter().find_map(|way| self.asked.keys().find(|asked| way(asked, id)).cloned());
         let Some((found, asked)) = found.and_then(|id| Some((id.clone(), self.asked.remove(&id)?))) else {
@@ -385,7 +391,10 @@ impl Player {
     }
 
     /// The client cancels a request: nothing more is said because of it.
-    pub(super) fn cancel(&mut self, id: &RawId, outputs: &mut Vec<Output>) {
+    pub(super) fn cancel(&mut self, id: &RawId, bytes: &Bytes, outputs: &mut Vec<Output>) {
+        if self.cancel_at_real(id, bytes, outputs) {
+            return;
+        }
         let found = self.playing.iter().find(|(_, playing)| playing.live.id == *id && !playing.is_answered);
         let Some(number) = found.map(|(number, _)| *number) else {
             return;

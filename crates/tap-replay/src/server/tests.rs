@@ -40,6 +40,7 @@ pub(super) fn check_with(recording: &str, options: Options, dialogue: &str) -> P
                 Output::Miss(miss) => format!("!! {}", miss.message()),
                 Output::Note(note) => format!("** {}", note.text),
                 Output::Exit => "exit".into(),
+                Output::ToServer(_) | Output::Learned(_) => "there is no real server here".into(),
             };
             let wanted = expected.next().unwrap_or_else(|| panic!("{found} is too much, after {line}"));
             let (arrow, text) = wanted.split_at(2);

@@ -139,7 +139,7 @@ impl Seat {
         self.outputs.extend(meaning.findings.into_iter().map(Output::Finding));
         let rows = meaning.events.into_iter().filter_map(|event| match event {
             Event::Row(row) => Some(row),
-            Event::Answered { .. } => None,
+            Event::Answered { .. } | Event::Done { .. } => None,
         });
         rows.collect()
     }

@@ -79,7 +79,7 @@ proptest! {
             }
             prop_assert_eq!(frames_of(stream, &recorded).concat(), bytes);
             let heads = || heads.iter().filter(|head| head.stream == stream);
-            let gaps = heads().map(|head| match head.origin { Origin::Gap(n_bytes) => n_bytes, Origin::Wire => 0 });
+            let gaps = heads().map(|head| match head.origin { Origin::Gap(n_bytes) => n_bytes, Origin::Wire | Origin::Act(_) => 0 });
             prop_assert_eq!(gaps.sum::<u64>(), lost);
             // A frame that does not end with its line says why.
             for head in heads() {
@@ -161,6 +161,7 @@ fn check(script: &str, expected: &str) {
             let what = match head.origin {
                 Origin::Wire => format!("{:?}", String::from_utf8_lossy(&frame.bytes)),
                 Origin::Gap(n_bytes) => format!("gap of {n_bytes}"),
+                Origin::Act(deed) => format!("{} {:?}", deed.name(), String::from_utf8_lossy(&frame.bytes)),
             };
             let torn = if head.torn { " torn" } else { "" };
             format!("{} {:?} {what} {:?} at {}{torn}\n", head.seq, head.stream, head.end, head.at_ns)

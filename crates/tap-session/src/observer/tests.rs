@@ -10,24 +10,13 @@ use crate::traffic::{finish, pack, passed, read};
 const MILLISECOND_NS: u64 = 1_000_000;
 
 /// One line of `script` is one frame, a millisecond after the one before: `->` to the server, `<-` to the client, `!!`
-/// on stderr, `..` bytes to the client that were lost. Expected: a line for each event, and at the end who talks.
+/// on stderr, `..` bytes to the client that were lost, `@@` what was done (see `script.rs`). Expected: a line for each event, and at the end who talks.
 #[track_caller]
 fn check(script: &str, expected: &str) {
-    let mut segment = Segment::default();
-    for (number, line) in (1..).zip(script.trim().lines()) {
-        let at_ns = number * MILLISECOND_NS;
-        let (arrow, text) = line.split_once(' ').unwrap();
-        let mut chunk = |stream| segment.push_chunk(stream, at_ns, at_ns, format!("{text}\n").as_bytes());
-        match arrow {
-            "->" => chunk(Stream::ToServer),
-            "<-" => chunk(Stream::ToClient),
-            "!!" => chunk(Stream::Stderr),
-            ".." => segment.push_gap(Stream::ToClient, at_ns, at_ns, text.parse().unwrap()),
-            other => panic!("no such arrow: {other}"),
-        }
-    }
+    let frames = crate::script::frames(script).into_iter().map(|frame| Ok::<_, ()>(crate::Recorded::Frame(frame)));
+    let segments: Vec<Segment> = crate::segments_of(0, frames).map(Result::unwrap).collect();
     let mut reading = Reading::default();
-    let meant = read(&mut reading, &[segment]);
+    let meant = read(&mut reading, &segments);
     let mut found = String::new();
     for event in meant.iter().flat_map(|(_, events)| events) {
         found.push_str(&told(event));
@@ -59,15 +48,27 @@ fn told(event: &Event) -> String {
             row.status.iter().for_each(|status| add(format!("{status:?}")));
             row.error_code.iter().for_each(|code| add(format!("code={code}")));
             row.lost_bytes.iter().for_each(|lost| add(format!("lost={lost}")));
+            if let Some(done) = &row.done {
+                let of = done.other.map(|other| format!(" of {}", place(other))).unwrap_or_default();
+                add(format!("{}{of} by {}", done.deed.name(), done.by));
+            }
+            if let (Some(pair), None) = (row.pair, row.latency_ns) {
+                add(format!("to {}", place(pair)));
+            }
             if let (Some(pair), Some(latency_ns)) = (row.pair, row.latency_ns) {
                 add(format!("to {} after {} ms", place(pair), latency_ns / MILLISECOND_NS));
             }
             line + "\n"
         }
-        Event::Answered { request, answer, latency_ns, status, error_code } => {
+        Event::Answered { request, answer, latency_ns, status, error_code, .. } => {
             let code = error_code.iter().map(|code| format!(" code={code}")).collect::<String>();
             let (request, answer, ms) = (place(*request), place(*answer), latency_ns / MILLISECOND_NS);
             format!("   {request} answered by {answer} after {ms} ms: {status:?}{code}\n")
+        }
+        Event::Done { seq, done } => {
+            let (deed, by) = (done.deed.name(), &done.by);
+            let (other, held_ms) = (done.other.map(place).unwrap_or_default(), done.held_ns / MILLISECOND_NS);
+            format!("   {seq} {deed} with {other} after {held_ms} ms by {by}\n")
         }
     }
 }
@@ -336,10 +337,12 @@ fn waiting_among(meant: &[(FrameHead, Vec<Event>)]) -> Vec<WaitingRequest> {
                         raw_id: raw_id.clone(),
                         method: row.method.clone(),
                         target: row.target.clone(),
+                        stands_for: None,
                     });
                 }
             }
             Event::Answered { request, .. } => waiting.retain(|waiting| waiting.at != *request),
+            Event::Done { .. } => {}
         }
     }
     waiting
@@ -356,7 +359,7 @@ proptest! {
         for border in 0..=segments.len() {
             let mut first = Reading::default();
             let before = read(&mut first, &segments[..border]);
-            let observer = || Observer::resume(waiting_among(&before), first.identity().clone());
+            let observer = || Observer::resume(waiting_among(&before), [], first.identity().clone());
             let mut second = Reading::resume(first.position(), observer());
             let needed = second.first_segment_needed() as usize;
             prop_assert!(needed <= border);
@@ -386,6 +389,100 @@ fn a_text_as_id_comes_back_with_any_escapes() {
 1: request id="a/b" ping
 2: result id="a\/b" ping Ok to 1 after 1 ms
    1 answered by 2 after 1 ms: Ok
+"#,
+    );
+}
+
+#[test]
+fn what_went_on_in_place_of_a_request_has_its_answer_and_both_are_told() {
+    check(
+        r#"
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}
+@@ held 1
+-> {"jsonrpc":"2.0","id":2,"method":"ping"}
+@@ edited 1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":2}}}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+<- {"jsonrpc":"2.0","id":2,"result":{}}
+"#,
+        r#"
+1: request id=1 tools/call (add)
+   1 held with 2 after 0 ms by breakpoint 1
+2: act held of 1 by breakpoint 1
+3: request id=2 ping
+   1 edited with 4 after 2 ms by breakpoint 1
+4: request id=1 tools/call (add) edited of 1 by breakpoint 1
+5: result id=1 tools/call (add) Ok to 4 after 1 ms
+   1 answered by 5 after 1 ms: Ok
+   4 answered by 5 after 1 ms: Ok
+6: result id=2 ping Ok to 3 after 3 ms
+   3 answered by 6 after 3 ms: Ok
+"#,
+    );
+}
+
+#[test]
+fn what_was_held_is_timed_from_when_it_went_on_and_what_was_stopped_is_not_waited_for() {
+    check(
+        r#"
+-> {"jsonrpc":"2.0","id":1,"method":"a"}
+@@ held 1
+++ 500
+@@ released 1
+<- {"jsonrpc":"2.0","id":1,"result":{}}
+-> {"jsonrpc":"2.0","id":1,"method":"b"}
+@@ dropped 5
+-> {"jsonrpc":"2.0","id":1,"method":"c"}
+<- {"jsonrpc":"2.0","id":1,"result":{}}
+"#,
+        r#"
+1: request id=1 a
+   1 held with 2 after 0 ms by breakpoint 1
+2: act held of 1 by breakpoint 1
+   1 released with 3 after 502 ms by breakpoint 1
+3: act released of 1 by breakpoint 1
+4: result id=1 a Ok to 1 after 1 ms
+   1 answered by 4 after 1 ms: Ok
+5: request id=1 b
+   5 dropped with 6 after 0 ms by breakpoint 1
+6: act dropped of 5 by breakpoint 1
+7: request id=1 c
+8: result id=1 c Ok to 7 after 1 ms
+   7 answered by 8 after 1 ms: Ok
+"#,
+    );
+}
+
+#[test]
+fn an_answer_of_ours_answers_the_request_that_it_was_meant_for() {
+    check(
+        r#"
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
+@@ answered 1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}
+-> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}
+<- {"jsonrpc":"2.0","id":2,"result":{}}
+@@ edited 4 {"jsonrpc":"2.0","id":2,"result":{"isError":true}}
+@@ injected -> {"jsonrpc":"2.0","id":"tap-1","method":"tools/call","params":{"name":"c"}}
+<- {"jsonrpc":"2.0","id":"tap-1","result":{}}
+@@ dropped 7
+@@ truncated 3 {"jsonrpc"␄
+"#,
+        r#"
+1: request id=1 tools/call (a)
+   1 answered with 2 after 0 ms by breakpoint 1
+2: error id=1 tools/call (a) Error code=-32603 answered of 1 by breakpoint 1 to 1 after 1 ms
+   1 answered by 2 after 1 ms: Error code=-32603
+3: request id=2 tools/call (b)
+4: result id=2 tools/call (b) Ok to 3 after 1 ms
+   3 answered by 4 after 1 ms: Ok
+   4 edited with 5 after 0 ms by breakpoint 1
+5: result id=2 tools/call (b) ToolError edited of 4 by breakpoint 1 to 3
+6: request id="tap-1" tools/call (c) injected by breakpoint 1
+7: result id="tap-1" tools/call (c) Ok to 6 after 1 ms
+   6 answered by 7 after 1 ms: Ok
+   7 dropped with 8 after 0 ms by breakpoint 1
+8: act dropped of 7 by breakpoint 1
+   3 truncated with 9 after 0 ms by breakpoint 1
+9: not JSON truncated of 3 by breakpoint 1
 "#,
     );
 }

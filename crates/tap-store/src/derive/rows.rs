@@ -33,6 +33,9 @@ impl Counts {
 
     pub(super) fn frame(&mut self, head: &FrameHead) {
         self.n_frames += 1;
+        if let Origin::Act(_) = head.origin {
+            return;
+        }
         self.n_bytes += head.length;
         if head.stream != Stream::Stderr && head.origin == Origin::Wire {
             self.n_messages += 1;
@@ -41,11 +44,14 @@ impl Counts {
 
     pub(super) fn event(&mut self, event: &Event) {
         match event {
+            // What we made is nobody's call, and nobody's mistake.
+            Event::Row(row) if row.is_made() => {}
             Event::Row(row) => match row.kind {
                 RowKind::Request => self.n_calls += 1,
                 RowKind::NotAMessage | RowKind::NotJson => self.n_errors += 1,
                 _ => {}
             },
+            Event::Answered { stood_for: true, .. } | Event::Done { .. } => {}
             Event::Answered { status, .. } => self.n_errors += u64::from(*status != Status::Ok),
         }
     }
@@ -54,7 +60,9 @@ impl Counts {
     pub(super) fn read(&mut self, read: &Read) {
         if let Some(frame) = &read.frame {
             self.n_frames += 1;
-            self.n_bytes += frame.frame.bytes.len() as u64;
+            if !matches!(frame.frame.origin, Origin::Act(_)) {
+                self.n_bytes += frame.frame.bytes.len() as u64;
+            }
         }
         let is_of_no_concern = read.exchange.as_ref().is_some_and(|exchange| {
             exchange.conversation.is_none() && exchange.status.is_some_and(|status| status < 500)
@@ -63,12 +71,13 @@ impl Counts {
         for event in &read.events {
             match event {
                 Event::Row(row) => {
-                    self.n_messages += u64::from(row.at.member == 0 && row.kind.is_message());
+                    let is_message = row.at.member == 0 && row.kind.is_message() && !row.is_made();
+                    self.n_messages += u64::from(is_message);
                     self.event(event);
                 }
                 // A request of JSON-RPC that was refused is one that failed, whether or not a session came of it.
                 Event::Answered { error_code, .. } if is_of_no_concern && !is_of_message(error_code.as_deref()) => {}
-                Event::Answered { .. } => self.event(event),
+                Event::Answered { .. } | Event::Done { .. } => self.event(event),
             }
         }
     }
@@ -97,8 +106,8 @@ pub(super) struct Rows {
     entries: Vec<Entry>,
     /// Where the requests among them are.
     requests: HashMap<At, usize>,
-    /// Answers to requests that were written before.
-    answers: Vec<Event>,
+    /// What came of rows that were written before: answers to requests, and what was done to messages.
+    updates: Vec<Event>,
     exchanges: BTreeMap<u64, Arc<Exchange>>,
     /// To which session the newest row of an exchange was said to belong.
     said: HashMap<u64, Option<HttpSessionNumber>>,
@@ -112,7 +121,7 @@ pub(super) struct Rows {
 impl Rows {
     /// How many there are to be written.
     pub(super) fn len(&self) -> usize {
-        self.entries.len() + self.answers.len()
+        self.entries.len() + self.updates.len()
     }
 
     pub(super) fn take(&mut self, head: &FrameHead, event: Event) {
@@ -165,7 +174,7 @@ impl Rows {
                 }
                 self.entries.push(entry(row));
             }
-            Event::Answered { request, answer, latency_ns, status, ref error_code } => {
+            Event::Answered { request, answer, latency_ns, status, ref error_code, .. } => {
                 let entry = self.requests.get(&request).and_then(|index| self.entries.get_mut(*index));
                 match entry {
                     Some(Entry { row, .. }) => {
@@ -174,7 +183,18 @@ impl Rows {
                         row.status = Some(status);
                         row.error_code.clone_from(error_code);
                     }
-                    None => self.answers.push(event),
+                    None => self.updates.push(event),
+                }
+            }
+            Event::Done { seq, ref done } => {
+                let newest = self.entries.iter_mut().rev().take_while(|entry| seq <= entry.row.at.seq);
+                let mut is_here = false;
+                for entry in newest.filter(|entry| entry.row.at.seq == seq) {
+                    entry.row.done = Some(done.clone());
+                    is_here = true;
+                }
+                if !is_here {
+                    self.updates.push(event);
                 }
             }
         }
@@ -184,8 +204,10 @@ impl Rows {
         let mut insert = connection.prepare_cached(
             "INSERT INTO message (session, seq, member, wall_ns, at_ns, stream, kind, raw_id, method, target, status,
                                   error_code, pair_seq, pair_member, latency_ns, segment, start, length, frame_end,
-                                  lost_bytes, notes, exchange, conversation, raw_part, raw_length, raw_event, compressed)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                  lost_bytes, notes, exchange, conversation, raw_part, raw_length, raw_event, compressed,
+                                  received, deed, made, fault, held_ns, done_seq, done_by, head_bytes, gone)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                     ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         for Entry { row, place, length, end, exchange, conversation, source } in &self.entries {
             insert.execute(params![
@@ -216,14 +238,39 @@ impl Rows {
                 source.map(|source| signed(source.raw_length)),
                 source.and_then(|source| source.event).map(signed),
                 source.map(|source| source.compressed),
+                row.received.map(signed),
+                row.done.as_ref().map(|done| done.deed.code()),
+                row.done.as_ref().map(|done| done.made),
+                row.done.as_ref().map(|done| done.fault),
+                row.done.as_ref().map(|done| signed(done.held_ns)),
+                row.done.as_ref().and_then(|done| done.other).map(|other| signed(other.seq)),
+                row.done.as_ref().map(|done| &*done.by),
+                row.done.as_ref().filter(|done| done.made).map(|done| signed(done.head_bytes)),
+                row.done.as_ref().filter(|done| done.was_kept_back()).map(|_| true),
             ])?;
         }
         let mut update = connection.prepare_cached(
             "UPDATE message SET pair_seq = ?, pair_member = ?, latency_ns = ?, status = ?, error_code = ?
              WHERE session = ? AND seq = ? AND member = ?",
         )?;
-        for event in &self.answers {
-            if let Event::Answered { request, answer, latency_ns, status, error_code } = event {
+        let mut done_to = connection.prepare_cached(
+            "UPDATE message SET deed = ?, made = 0, fault = ?, held_ns = ?, done_seq = ?, done_by = ?, gone = ?
+             WHERE session = ? AND seq = ?",
+        )?;
+        for event in &self.updates {
+            if let Event::Done { seq, done } = event {
+                done_to.execute(params![
+                    done.deed.code(),
+                    done.fault,
+                    signed(done.held_ns),
+                    done.other.map(|other| signed(other.seq)),
+                    &*done.by,
+                    done.was_kept_back().then_some(true),
+                    session,
+                    signed(*seq),
+                ])?;
+            }
+            if let Event::Answered { request, answer, latency_ns, status, error_code, .. } = event {
                 update.execute(params![
                     signed(answer.seq),
                     signed(answer.member),

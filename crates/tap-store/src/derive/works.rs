@@ -7,7 +7,7 @@
 use serde_json::json;
 use tap_exchange::{Conversation, HttpReading, Read};
 use tap_frame::Segment;
-use tap_session::{Identity, Observer, Reading, WaitingRequest};
+use tap_session::{Identity, Observer, PassedMessage, Reading, WaitingRequest};
 
 use super::rows::{Counts, Rows};
 use crate::stored::{position_from_text, position_to_text};
@@ -35,16 +35,18 @@ impl Works {
         }
     }
 
-    /// Of stdio, from a [position](Self::position); `None` where it is none.
+    /// Of stdio, from a [position](Self::position); `None` where it is none. `left` gives the requests that wait, and the
+    /// messages that something may be done to.
     pub(super) fn resume(
         position: &str,
-        waiting: impl FnOnce() -> rusqlite::Result<Vec<WaitingRequest>>,
+        left: impl FnOnce() -> rusqlite::Result<(Vec<WaitingRequest>, Vec<(PassedMessage, bool)>)>,
         identity: &Identity,
     ) -> rusqlite::Result<Option<Self>> {
         let Some(position) = position_from_text(position) else {
             return Ok(None);
         };
-        let observer = Observer::resume(waiting()?, identity.clone());
+        let (waiting, passed) = left()?;
+        let observer = Observer::resume(waiting, passed, identity.clone());
         Ok(Some(Self::Stdio(Box::new(Reading::resume(position, observer)))))
     }
 

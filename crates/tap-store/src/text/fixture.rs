@@ -234,7 +234,7 @@ fn is_kept(name: &str) -> bool {
 }
 
 /// A number with no more than three digits that are not zero.
-fn rounded(number: u64) -> u64 {
+pub(super) fn rounded(number: u64) -> u64 {
     let mut unit = 1;
     while 1_000 <= number / unit {
         unit *= 10;

@@ -142,7 +142,7 @@ impl<'a> ToText<'a> {
                     stderr.take(number, now, &piece, &mut |cut: Cut<'_>| lines.extend(gatherer.take(cut)));
                     self.lines(lines, out);
                 }
-                Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } => {}
+                Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } | Piece::Act { .. } => {}
             }
         }
         Ok(())

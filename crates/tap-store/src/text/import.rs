@@ -81,8 +81,13 @@ pub(super) struct Record<'a> {
 
 impl Record<'_> {
     /// Whether it tells of nothing that passed, but is known.
-    fn is_beside(&self) -> bool {
+    pub(super) fn is_beside(&self) -> bool {
         self.gaps_us.is_some() || self.note.is_some() || self.mark.is_some()
+    }
+
+    /// Whether it tells how the session ended.
+    pub(super) fn is_end(&self) -> bool {
+        self.end.is_some()
     }
 }
 
@@ -247,15 +252,31 @@ impl Found {
 }
 
 impl<'a, R: BufRead + Seek> Reading<'a, R> {
-    /// Reads the header, and of a fixture all of it once.
+    /// Reads the header, and of a fixture its end, or all of it once.
     pub(super) fn open(input: R, name: &'a Path) -> Result<(Opened, Self), StoreError> {
         let mut records = Records::new(input, name);
         let opened = open(&mut records, name)?;
         let mut survey = Survey::default();
         if opened.profile == Profile::Fixture {
-            survey = Survey::of(&mut records)?;
+            let failed = |source| StoreError::Io { path: name.into(), source };
+            let is_stdio = opened.start.transport == Transport::Stdio;
             let mut input = records.into_input();
-            input.seek(SeekFrom::Start(0)).map_err(|source| StoreError::Io { path: name.into(), source })?;
+            let of_end = match is_stdio {
+                true => Survey::of_end(&mut input, name).map_err(failed)?,
+                false => None,
+            };
+            survey = match of_end {
+                Some(survey) => survey,
+                None => {
+                    input.seek(SeekFrom::Start(0)).map_err(failed)?;
+                    records = Records::new(input, name);
+                    records.advance()?;
+                    let survey = Survey::of(&mut records)?;
+                    input = records.into_input();
+                    survey
+                }
+            };
+            input.seek(SeekFrom::Start(0)).map_err(failed)?;
             records = Records::new(input, name);
             records.advance()?;
         }

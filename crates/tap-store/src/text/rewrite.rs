@@ -18,7 +18,7 @@ use super::write::{Entry, RecordWriter};
 use crate::error::StoreError;
 
 /// Members that are known, of any record.
-const KNOWN: &[&str] = &[
+pub(super) const KNOWN: &[&str] = &[
     "mcp-tap",
     "profile",
     "uuid",
@@ -165,7 +165,7 @@ pub fn find_secrets(
 }
 
 /// The newest record with all of its members, in their order.
-fn entry_of<R: BufRead>(records: &Records<'_, R>) -> Result<Entry, StoreError> {
+pub(super) fn entry_of<R: BufRead>(records: &Records<'_, R>) -> Result<Entry, StoreError> {
     let Members(members) =
         serde_json::from_slice(records.record()).map_err(|error| records.not_json("not a record", &error))?;
     let style = members.iter().find(|(name, _)| name == "style");

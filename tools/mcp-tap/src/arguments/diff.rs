@@ -24,21 +24,8 @@ pub(crate) struct Diff {
     /// Only calls that fit, in the language of docs/filter.md; tools and other lists are left out then
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<String>,
-    /// Leave this path out, such as arg.timestamp or result.items[*].id; * is any step, ** any number; may be given several times
-    #[arg(long, value_name = "PATH")]
-    pub(crate) ignore: Vec<PathPattern>,
-    /// Values that are the same when they are nearly; may be given several times
-    #[arg(long, value_name = "HOW", value_parser = parse_loose)]
-    pub(crate) loose: Vec<Loose>,
-    /// How deep answers are compared: values, or keys and types, or only whether they failed [default: exact]
-    #[arg(long, value_name = "DEPTH")]
-    pub(crate) compare: Option<CompareDepth>,
-    /// Hide what looks as if it changed on every run: UUIDs, times. They are counted
-    #[arg(long)]
-    pub(crate) hide_volatile: bool,
-    /// More rules: a JSON file with ignore, volatile, loose, compare, key, tools
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) rules: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
     /// Exit code 1 when something differs
     #[arg(long)]
     pub(crate) exit_code: bool,
@@ -54,6 +41,26 @@ pub(crate) struct Diff {
     /// Write to this file; it appears whole or not at all [default: stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// What counts as the same, for all who compare.
+#[derive(Debug, Args)]
+pub(crate) struct Comparing {
+    /// Leave this path out, such as arg.timestamp or result.items[*].id; * is any step, ** any number; may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ignore: Vec<PathPattern>,
+    /// Values that are the same when they are nearly: numbers, case, space; may be given several times
+    #[arg(long, value_name = "HOW", value_parser = parse_loose)]
+    pub(crate) loose: Vec<Loose>,
+    /// How deep answers are compared: values, or keys and types, or only whether they failed [default: exact]
+    #[arg(long, value_name = "DEPTH")]
+    pub(crate) compare: Option<CompareDepth>,
+    /// Hide what looks as if it changed on every run: UUIDs, times. They are counted
+    #[arg(long)]
+    pub(crate) hide_volatile: bool,
+    /// More rules: a JSON file with ignore, volatile, loose, compare, key, tools
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) rules: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

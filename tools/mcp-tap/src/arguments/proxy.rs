@@ -100,7 +100,7 @@ pub(crate) struct Forwarding {
     pub(crate) command: Vec<OsString>,
 }
 
-pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
+pub(crate) fn parse_url(text: &str) -> Result<Uri, String> {
     text.parse().map_err(|error| format!("{error}; give it whole, such as https://example.com/mcp"))
 }
 

@@ -20,8 +20,9 @@ use crate::reference::Reference;
         mcp-tap replay special.mcprec weather.mcprec --ignore arg.timestamp\n  \
         mcp-tap replay weather.mcprec --http 127.0.0.1:0\n  \
         mcp-tap replay weather.mcprec --record once -- python server.py\n  \
+        mcp-tap replay weather.mcprec --record new -- https://example.com/mcp\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"replay\",\"weather.mcprec\"]}      in a host's configuration",
-    override_usage = "mcp-tap replay [OPTIONS] FILE|REF... [-- COMMAND...]"
+    override_usage = "mcp-tap replay [OPTIONS] FILE|REF... [-- COMMAND...|URL]"
 )]
 pub(crate) struct Replay {
     /// Recordings: files or sessions; where the first has no answer the next is asked
@@ -29,11 +30,12 @@ pub(crate) struct Replay {
     pub(crate) recordings: Vec<Reference>,
     #[command(flatten)]
     pub(crate) dials: Dials,
-    /// Record when the file is missing (once), or anew (all) [default: none; always none where CI is set]
+    /// Record when the file is missing (once), also ask the server what is not in it and add that (new), or anew (all)
+    /// [default: MCP_TAP_RECORD, else none; always none where CI is set]
     #[arg(long, value_name = "MODE")]
     pub(crate) record: Option<RecordMode>,
-    /// The server that is recorded, with --record
-    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    /// The server that is recorded, with --record: its command, or its URL and options of `mcp-tap proxy`
+    #[arg(last = true, value_name = "COMMAND|URL", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
     // Behind the command, which would stand under its heading otherwise.
     #[command(flatten)]
@@ -82,6 +84,9 @@ pub(crate) struct Dials {
     /// Write what happened to this file at the end, as JSON; it appears whole or not at all
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
+    /// Write it into this folder, beside those of other sessions over HTTP
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub(crate) report_in: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -90,6 +95,9 @@ pub(crate) enum RecordMode {
     None,
     /// Record when the file is missing, else play
     Once,
+    /// Play, ask the real server what is not in it, and add that
+    #[value(alias = "new_episodes")]
+    New,
     /// Record anew
     All,
 }

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use http::Uri;
-use tap_compare::{Loose, PathPattern};
 
-use super::diff::{CompareDepth, DiffFormat, parse_loose};
+use super::diff::{Comparing, DiffFormat};
 use super::proxy::parse_url;
 use super::replay::parse_time;
 use crate::reference::Reference;
@@ -21,6 +20,7 @@ use crate::reference::Reference;
         mcp-tap verify recordings/*.mcprec --format junit -o verify.xml -- npx -y @modelcontextprotocol/server-everything\n  \
         mcp-tap verify last --compare shape --ignore 'result.**.etag' -- python server.py\n  \
         mcp-tap verify weather.mcprec --url https://example.com/mcp --bearer-env TOKEN\n  \
+        mcp-tap verify weather.mcprec --only 'tool:forecast' --step -- python server.py\n  \
         mcp-tap verify bug.mcprec --until 42 --stay -- python server.py",
     override_usage = "mcp-tap verify [OPTIONS] FILE|REF... -- COMMAND...\n       mcp-tap verify [OPTIONS] FILE|REF... --url URL"
 )]
@@ -37,27 +37,17 @@ pub(crate) struct Verify {
     /// What to call the session that is recorded [default: the recording's name, and -verify]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Leave this path out, such as arg.timestamp or result.items[*].id; may be given several times
-    #[arg(long, value_name = "PATH")]
-    pub(crate) ignore: Vec<PathPattern>,
-    /// Values that are the same when they are nearly: numbers, case, space; may be given several times
-    #[arg(long, value_name = "HOW", value_parser = parse_loose)]
-    pub(crate) loose: Vec<Loose>,
-    /// How deep answers are compared: values, or keys and types, or only whether they failed [default: exact]
-    #[arg(long, value_name = "DEPTH")]
-    pub(crate) compare: Option<CompareDepth>,
-    /// Hide what looks as if it changed on every run: UUIDs, times. They are counted
-    #[arg(long)]
-    pub(crate) hide_volatile: bool,
-    /// More rules: a JSON file with ignore, volatile, loose, compare, key, tools
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) rules: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
     /// How long an answer may take
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) timeout: Duration,
     /// Also fail where an answer takes so many times as long as recorded, such as 3
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     pub(crate) max_slowdown: Option<f64>,
+    /// Fail where a recording is older, such as 90d: by its header, else by its last commit, else by the file's time
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub(crate) max_age: Option<Duration>,
     /// Send values that the server made up as they were recorded, and not as the live one made them up
     #[arg(long)]
     pub(crate) no_correlate: bool,
@@ -67,6 +57,12 @@ pub(crate) struct Verify {
     /// Send no message of the recording behind this one
     #[arg(long, value_name = "N")]
     pub(crate) until: Option<u64>,
+    /// Only calls that fit, in the language of docs/filter.md; how a session begins is said all the same
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) only: Option<String>,
+    /// Ask before each message, on a terminal: what is said, and what the server said since
+    #[arg(long)]
+    pub(crate) step: bool,
     /// Then leave the session open: lines of stdin go to the server, what it says is printed, until stdin ends
     #[arg(long, conflicts_with_all = ["format", "json", "output"])]
     pub(crate) stay: bool,
@@ -105,6 +101,21 @@ pub(crate) enum Update {
     All,
 }
 
+/// An age as people write it: `90d`, `12h`, `2w`.
+fn parse_age(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no age, such as 90d, 12h or 2w");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds_each: u64 = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(wrong()),
+    };
+    let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok()).ok_or_else(wrong)?;
+    number.checked_mul(seconds_each).map(Duration::from_secs).ok_or_else(wrong)
+}
+
 fn parse_factor(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('x').unwrap_or(text).parse::<f64>().ok();
     number.filter(|factor| factor.is_finite() && *factor >= 1.0).ok_or_else(|| "a number from 1 on, such as 3".into())
@@ -132,4 +143,28 @@ pub(crate) struct Review {
     /// At most so many differences a call or tool
     #[arg(short = 'n', long, value_name = "N", default_value = "5")]
     pub(crate) limit: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_read() {
+        for (text, expected) in [
+            ("90d", Some(90 * 86_400)),
+            ("12h", Some(43_200)),
+            ("2w", Some(14 * 86_400)),
+            ("5m", Some(300)),
+            ("0d", Some(0)),
+            ("d", None),
+            ("-1d", None),
+            ("1.5d", None),
+            ("90", None),
+            ("18446744073709551615w", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_age(text).ok(), expected.map(Duration::from_secs), "{text}");
+        }
+    }
 }

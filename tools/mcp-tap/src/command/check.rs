@@ -245,7 +245,7 @@ fn judge(
         newest.clear();
         newest.extend(meaning.events.iter().filter_map(|event| match event {
             tap_session::Event::Row(row) => Some((row.at, about(row))),
-            tap_session::Event::Answered { .. } => None,
+            tap_session::Event::Answered { .. } | tap_session::Event::Done { .. } => None,
         }));
         let Gathered { rules, n_hidden } = gathered.entry(conversation).or_default();
         for finding in meaning.findings.iter().filter(|finding| found.part.contains(finding.at)) {

@@ -14,7 +14,7 @@ use std::path::Path;
 use serde_json::Value;
 use tap_compare::{Rules, ToolRules};
 
-use crate::arguments::{Diff, DiffFormat, Global};
+use crate::arguments::{Comparing, Diff, DiffFormat, Global};
 use crate::comparing::gather::gather;
 use crate::comparing::report::{Both, Report};
 use crate::failure::{Failure, NO};
@@ -42,7 +42,7 @@ pub(crate) fn diff(global: &Global, diff: &Diff) -> Result<u8, Failure> {
     let a = gather(global, &found_a, &rules, filter.as_ref(), |_| true)?;
     let b = gather(global, &found_b, &rules, filter.as_ref(), |_| true)?;
     let both = Both { found: (&found_a, &found_b), gathered: (&a, &b) };
-    let report = Report::new(both, &rules, diff.hide_volatile, || true)?;
+    let report = Report::new(both, &rules, diff.comparing.hide_volatile, || true)?;
     let mut out = match output {
         Some(path) => Output::file(NewFile::create(path, Readers::Usual)?)?,
         None if format == DiffFormat::Text => Output::paged(global),
@@ -68,6 +68,13 @@ pub(super) fn format_of(path: &Path) -> Option<DiffFormat> {
 
 /// The rules of both recordings' headers, of a file, and of the command line: what comes later comes on top.
 fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
+    let mut rules = rules_of_headers(found)?;
+    add_rules(&diff.comparing, &mut rules)?;
+    Ok(rules)
+}
+
+/// The rules of recordings' headers.
+pub(super) fn rules_of_headers(found: &[&Found]) -> Result<Rules, Failure> {
     let mut rules = Rules::default();
     for path in found.iter().filter_map(|found| found.file.as_deref()) {
         let header = first_value(path).ok();
@@ -75,21 +82,26 @@ fn rules(diff: &Diff, found: &[&Found]) -> Result<Rules, Failure> {
             rules.extend(&read_rules(path, of_header)?);
         }
     }
-    if let Some(path) = &diff.rules {
+    Ok(rules)
+}
+
+/// Adds the rules of a file and of the command line: what comes later comes on top.
+pub(super) fn add_rules(comparing: &Comparing, rules: &mut Rules) -> Result<(), Failure> {
+    if let Some(path) = &comparing.rules {
         let value = first_value(path)
             .map_err(|problem| Failure::new(format!("cannot read the rules in {}: {problem}", path.display())))?;
         rules.extend(&read_rules(path, value.get("rules").unwrap_or(&value))?);
     }
     rules.extend(&Rules {
         all: ToolRules {
-            ignore: diff.ignore.clone(),
-            loose: diff.loose.iter().copied().collect(),
-            compare: diff.compare.map(Into::into),
+            ignore: comparing.ignore.clone(),
+            loose: comparing.loose.iter().copied().collect(),
+            compare: comparing.compare.map(Into::into),
             ..ToolRules::default()
         },
         ..Rules::default()
     });
-    Ok(rules)
+    Ok(())
 }
 
 pub(super) fn read_rules(path: &Path, value: &Value) -> Result<Rules, Failure> {

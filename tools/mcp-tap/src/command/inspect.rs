@@ -7,9 +7,11 @@ mod about;
 mod asked;
 mod depth;
 mod figures;
+mod judged;
 mod links;
 mod lists;
 mod message;
+mod picture;
 mod remembered;
 mod rows;
 mod summary;
@@ -19,7 +21,7 @@ mod tests;
 
 use std::io::IsTerminal;
 
-use tap_inspector::{Inspector, Theme};
+use tap_inspector::{Colours, Inspector, Theme};
 
 use crate::arguments::{Global, Inspect, When};
 use crate::configuration::Configuration;
@@ -47,7 +49,9 @@ pub(crate) fn inspect(global: &Global, inspect: &Inspect) -> Result<u8, Failure>
     let sources = asked::Sources::new(global, inspect)?;
     let offset = jiff::Zoned::now().offset().seconds();
     let size = crossterm::terminal::size()?;
-    let mut inspector = Inspector::new(theme, size, offset).with_keys(configuration.keys.clone());
+    let mut inspector = Inspector::new(theme, size, offset)
+        .with_keys(configuration.keys.clone())
+        .with_colours(if theme == Theme::plain() { Colours::Few } else { colours() });
     let path = inspector_state().ok();
     if let Some(path) = &path {
         inspector.recall(remembered::read(path));
@@ -66,4 +70,40 @@ pub(crate) fn inspect(global: &Global, inspect: &Inspect) -> Result<u8, Failure>
         }
     }
     done
+}
+
+/// How many colours the terminal shows, by what it says of itself: there is no sure way to ask.
+fn colours() -> Colours {
+    let says = |name: &str| std::env::var(name).unwrap_or_default();
+    colours_of(&says("COLORTERM"), &says("TERM"))
+}
+
+fn colours_of(colorterm: &str, term: &str) -> Colours {
+    if matches!(colorterm, "truecolor" | "24bit") || term.ends_with("-direct") {
+        Colours::True
+    } else if term.contains("256color") {
+        Colours::Indexed
+    } else {
+        Colours::Few
+    }
+}
+
+#[cfg(test)]
+mod colours {
+    use super::*;
+
+    #[test]
+    fn a_terminal_says_how_many_colours_it_has() {
+        for (colorterm, term, expected) in [
+            ("truecolor", "xterm", Colours::True),
+            ("24bit", "screen", Colours::True),
+            ("", "xterm-direct", Colours::True),
+            ("", "xterm-256color", Colours::Indexed),
+            ("yes", "tmux-256color", Colours::Indexed),
+            ("", "linux", Colours::Few),
+            ("", "", Colours::Few),
+        ] {
+            assert_eq!(colours_of(colorterm, term), expected, "{colorterm} {term}");
+        }
+    }
 }

@@ -421,7 +421,7 @@ impl<'a> Printer<'a> {
         let bytes = listed.length + listed.answer_length.unwrap_or(0);
         let latency = row.latency_ns.map(duration).unwrap_or_default();
         let what = match row.kind {
-            RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage => self.preview(row)?,
+            RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage => format!("{}{}", done(row), self.preview(row)?),
             RowKind::Body => match &row.method {
                 Some(_) => format!("{} {}", what(row), self.preview(row)?),
                 None => self.preview(row)?,
@@ -454,7 +454,10 @@ impl<'a> Printer<'a> {
 pub(crate) fn what(row: &MessageRow) -> String {
     let method = row.method.as_deref().map(|method| shown(method, false));
     let target = row.target.as_deref().map(|target| shown(target, false));
-    match (row.kind, method, target) {
+    let what = match (row.kind, method, target) {
+        (RowKind::Act, ..) => {
+            row.done.as_ref().map(|done| format!("by {}", shown(&done.by, false))).unwrap_or_default()
+        }
         (RowKind::Gap, ..) => format!("{} bytes passed", row.lost_bytes.unwrap_or(0)),
         (_, Some(method), Some(target)) => format!("{method} {target}"),
         (_, Some(method), None) => method,
@@ -463,5 +466,12 @@ pub(crate) fn what(row: &MessageRow) -> String {
             format!("answer to {}", shown(&id, false))
         }
         (kind, ..) => format!("({})", kind.name()),
-    }
+    };
+    format!("{}{what}", done(row))
+}
+
+/// What a debugger did to it, or that it made it: `[held 2.00 s, edited] `. It comes first, for without it the rest would be
+/// taken for what the peers did.
+pub(crate) fn done(row: &MessageRow) -> String {
+    row.done.as_ref().map(|done| format!("[{}] ", done.told(duration))).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! `mcp-tap proxy`: a listener, a server over HTTP, and a recorder, put together.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,6 +119,11 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// A server's address as a client of ours uses it: user and password, if it has them, become a field that is added.
+pub(super) fn address_for_client(url: &Uri, additions: Additions) -> Result<(Uri, Additions), Failure> {
+    Server::read(url)?.for_client(url, additions)
+}
+
 /// What a server's URL says.
 struct Server {
     scheme: Scheme,
@@ -225,18 +231,21 @@ fn decoded(text: &str) -> Vec<u8> {
 
 /// How servers are reached.
 pub(super) fn upstream_options(proxy: &Proxy) -> Result<UpstreamOptions, Failure> {
-    let mut authorities = Vec::new();
-    for path in &proxy.cacert {
-        let text = std::fs::read(path)
-            .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))?;
-        authorities.push(text);
-    }
     Ok(UpstreamOptions {
-        authorities,
+        authorities: authorities(&proxy.cacert)?,
         header_limit_bytes: proxy.max_header_size,
         resolve: proxy.resolve.clone(),
         ..UpstreamOptions::default()
     })
+}
+
+/// What is in files of certificates.
+pub(super) fn authorities(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
+    let read = |path: &PathBuf| {
+        std::fs::read(path)
+            .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))
+    };
+    paths.iter().map(read).collect()
 }
 
 pub(super) fn not_trusted(error: &UpstreamError) -> Failure {

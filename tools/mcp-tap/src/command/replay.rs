@@ -1,25 +1,34 @@
 //! `mcp-tap replay`: a recording as a server.
 //!
 //! What is said is decided by `tap_replay`'s player alone; this reads what the client says, and says when. `replay/source.rs`
-//! reads recordings, `replay/record.rs` makes them, `replay/told.rs` tells people what happened.
+//! reads recordings, `replay/record.rs` makes them, `replay/real.rs` has the server that they learn from, `replay/told.rs` tells
+//! people what happened.
 
+mod input;
+mod real;
 mod record;
+mod sessions;
 pub(super) mod source;
 mod told;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tap_compare::{Rules, ToolRules};
 use tap_replay::{Options, Output, Player};
 
+use self::input::Input;
+use self::real::Real;
+use self::sessions::Sessions;
 use self::told::Told;
 use super::bridge_http::bridge_http;
 use super::stop::Stop;
+use super::verify::server::{Event, events};
 use crate::arguments::{
     Clock, Dials, Global, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
 };
@@ -41,51 +50,96 @@ pub(crate) fn replay(global: &Global, replay: Replay) -> Result<u8, Failure> {
     if replay.http.http.is_some() {
         return over_http(global, &replay, mode);
     }
-    match mode {
-        RecordMode::None => {}
-        RecordMode::Once | RecordMode::All => {
-            if let Some(code) = record::record(global, &replay, mode)? {
-                return Ok(code);
-            }
-        }
+    if mode != RecordMode::None
+        && let Some(code) = record::record(global, &replay, mode)?
+    {
+        return Ok(code);
     }
-    play(global, &replay)
+    play(global, &replay, mode)
 }
 
-fn play(global: &Global, replay: &Replay) -> Result<u8, Failure> {
+fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failure> {
     let dials = &replay.dials;
     let sources = replay.recordings.iter().map(|reference| source::source(global, reference));
-    let mut player = Player::new(sources.collect::<Result<_, _>>()?, options(dials));
-    let needs_all = dials.strict || dials.report.is_some();
-    let (said, lines) = sync_channel(WAITING_MESSAGES);
-    if needs_all {
-        // Some hosts end a server by a signal alone, and what happened is wanted all the same.
-        end_on_signals(said.clone())?;
-    }
-    read_lines(said);
+    let sources = sources.collect::<Result<_, _>>()?;
+    let is_learning = mode == RecordMode::New;
+    let mut player = Player::new(sources, Options { pass_on: is_learning, ..options(dials) });
+    let needs_all = dials.strict || dials.report.is_some() || dials.report_in.is_some();
+    // Some hosts end a server by a signal alone, and what happened is wanted all the same.
+    let mut real = match is_learning {
+        true => {
+            let (said, said_to_us) = events();
+            let to_us = said.clone();
+            on_signals(move || drop(to_us.send(Event::Stop)))?;
+            let real = Real::new(global, replay, said.clone(), said_to_us)?;
+            read_lines(said);
+            real
+        }
+        false if needs_all => {
+            let cannot = |error| Failure::new(format!("cannot take signals: {error}"));
+            let (mut ours, stop) = UnixStream::pair().map_err(cannot)?;
+            on_signals(move || drop(ours.write_all(b"x")))?;
+            Real::none(Input::new(Some(stop))?)
+        }
+        false => Real::none(Input::new(None)?),
+    };
     let mut sender = Sender::new(dials)?;
     let mut told = Told::new(global);
-    let mut is_over = false;
+    let (mut is_over, mut has_said_all) = (false, false);
     while !is_over {
-        let outputs = match lines.recv_timeout(WAITING_LIMIT) {
-            Ok(Said::Line(line)) => player.receive(&line),
-            Err(RecvTimeoutError::Timeout) => player.stop_waiting(),
-            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => {
-                is_over = true;
-                player.end()
+        while real.is_idle() && player.read_ahead() {}
+        let event = real.next(WAITING_LIMIT);
+        player.time(real.now_ns());
+        let outputs = match event {
+            Some(Event::Typed(line)) => player.receive(&line),
+            Some(Event::Line(line)) => player.receive_from_server(&line),
+            Some(Event::Ended) => player.server_ended(&real.why_it_ended()),
+            // What the real server was asked it may still answer.
+            Some(Event::TypedAll) => {
+                has_said_all = true;
+                Vec::new()
+            }
+            Some(Event::Stop) => {
+                (has_said_all, is_over) = (true, true);
+                Vec::new()
+            }
+            Some(Event::Exited) => Vec::new(),
+            None => {
+                is_over = has_said_all;
+                player.stop_waiting()
             }
         };
-        for output in outputs {
-            match output {
-                Output::Send { bytes, gap_ns } => is_over |= !sender.send(bytes, gap_ns),
-                Output::Miss(miss) => told.miss(&miss),
-                Output::Note(note) => told.note(&note),
-                Output::Exit => is_over = true,
+        let mut outputs = VecDeque::from(outputs);
+        loop {
+            if has_said_all && (is_over || !player.waits_for_real_server()) {
+                is_over = true;
+                outputs.extend(player.end());
+            }
+            match outputs.pop_front() {
+                None => break,
+                Some(Output::Send { bytes, gap_ns }) => is_over |= !sender.send(bytes, gap_ns),
+                Some(Output::Miss(miss)) => told.miss(&miss),
+                Some(Output::Note(note)) => told.note(&note),
+                Some(Output::Exit) => is_over = true,
+                Some(Output::ToServer(line)) => {
+                    if let Err(why) = real.send(line) {
+                        outputs.extend(player.server_ended(&why));
+                    }
+                }
+                Some(Output::Learned(learned)) => real.learned(learned),
             }
         }
-        is_over |= !sender.flush();
+        if is_over || !real.has_more() {
+            is_over |= !sender.flush();
+        }
     }
     sender.finish();
+    for output in player.end() {
+        if let Output::Learned(learned) = output {
+            real.learned(learned);
+        }
+    }
+    real.finish();
     let report = player.report(needs_all);
     told.end(report, dials)?;
     let has_failed = dials.strict && !report.is_clean();
@@ -99,31 +153,37 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
         return Err(Failure::new("--record does not go together with --http")
             .hint("record with `mcp-tap run --http`, and export the session"));
     }
-    if replay.dials.strict || replay.dials.report.is_some() {
-        return Err(Failure::new(
-            "--strict and --report do not go together with --http, where sessions end one by one",
-        )
-        .hint("misses are told on stderr as they happen"));
-    }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {
         source::source(global, reference)?;
     }
     let program =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;
-    // As we were called, less what is the bridge's.
+    let needs_all = replay.dials.strict || replay.dials.report.is_some();
+    let sessions = needs_all.then(Sessions::new).transpose()?;
+    // As we were called, less what is the bridge's and ours.
     let mut arguments: Vec<OsString> = Vec::new();
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
         let (name, has_value) = text.split_once('=').map_or((&*text, false), |(name, _)| (name, true));
-        if !OF_THE_BRIDGE.contains(&name) {
-            arguments.push(word);
-        } else if !has_value {
-            words.next();
+        match name {
+            "--strict" => {}
+            "--report" if has_value => {}
+            "--report" => drop(words.next()),
+            _ if !OF_THE_BRIDGE.contains(&name) => arguments.push(word),
+            _ if !has_value => drop(words.next()),
+            _ => {}
         }
     }
-    bridge_http(global, &replay.http, Some("replay".into()), program.into(), arguments, false)
+    if let Some(sessions) = &sessions {
+        arguments.extend(["--report-in".into(), sessions.folder().into()]);
+    }
+    let code = bridge_http(global, &replay.http, Some("replay".into()), program.into(), arguments, false)?;
+    match sessions {
+        Some(sessions) => sessions.end(global, replay),
+        None => Ok(code),
+    }
 }
 
 fn options(dials: &Dials) -> Options {
@@ -158,26 +218,21 @@ fn options(dials: &Dials) -> Options {
             ReplayMissing::Error => tap_replay::MissingCapability::Error,
         },
         no_cache: dials.no_cache,
+        pass_on: false,
     }
 }
 
-/// What comes from the client.
-enum Said {
-    Line(Vec<u8>),
-    End,
-}
-
 /// Reads what the client says, on a thread of its own: it may say more while something is on its way.
-fn read_lines(said: SyncSender<Said>) {
+fn read_lines(said: SyncSender<Event>) {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         loop {
             let mut line = Vec::new();
             let next = match input.read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => Said::End,
-                Ok(_) => Said::Line(line),
+                Ok(0) | Err(_) => Event::TypedAll,
+                Ok(_) => Event::Typed(line),
             };
-            let is_end = matches!(next, Said::End);
+            let is_end = matches!(next, Event::TypedAll);
             if said.send(next).is_err() || is_end {
                 return;
             }
@@ -185,8 +240,8 @@ fn read_lines(said: SyncSender<Said>) {
     });
 }
 
-/// From now on a signal that asks us to stop is the end of what the client says.
-fn end_on_signals(said: SyncSender<Said>) -> Result<(), Failure> {
+/// Does something when a signal asks us to stop, once.
+fn on_signals(mut stopped: impl FnMut() + Send + 'static) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::new(format!("cannot take signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
     let mut stop = {
@@ -195,7 +250,8 @@ fn end_on_signals(said: SyncSender<Said>) -> Result<(), Failure> {
     };
     std::thread::spawn(move || {
         runtime.block_on(stop.asked());
-        let _ = said.send(Said::End);
+        stopped();
+        // Whoever asks again is not heard: it is the end already.
     });
     Ok(())
 }

@@ -1,4 +1,6 @@
-//! `mcp-tap review`: what `verify` found is accepted or rejected, recording by recording.
+//! `mcp-tap review`: what `verify` found is accepted or rejected, recording by recording. `review/rule.rs` makes rules of it.
+
+mod rule;
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +29,17 @@ enum Choice {
     Accept,
     Reject,
     Skip,
+}
+
+/// What somebody who was asked says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// What to do, and whether with all that are left.
+    Choice(Choice, bool),
+    /// Show all of the difference.
+    Show,
+    /// From now on that is no difference.
+    Rule,
 }
 
 pub(crate) fn review(global: &Global, review: &Review) -> Result<u8, Failure> {
@@ -63,10 +76,8 @@ pub(crate) fn review(global: &Global, review: &Review) -> Result<u8, Failure> {
         let choice = match for_all {
             Some(choice) => choice,
             None => {
-                show(global, this, review.limit)?;
-                let name = shown(&this.file.to_string_lossy(), false);
-                let question = format!("{name} ({} of {n_pending}): accept, reject, skip; capitals for all", index + 1);
-                let (choice, is_for_all) = ask(&mut std::io::stdin().lock(), &question)?;
+                let (choice, is_for_all) =
+                    asked(global, this, review.limit, &format!("({} of {n_pending})", index + 1))?;
                 for_all = is_for_all.then_some(choice);
                 choice
             }
@@ -79,6 +90,41 @@ pub(crate) fn review(global: &Global, review: &Review) -> Result<u8, Failure> {
         let _ = writeln!(std::io::stderr(), "{accepted} accepted, {rejected} rejected, {skipped} left");
     }
     Ok(if counts[Choice::Skip as usize] > 0 { NO } else { 0 })
+}
+
+/// Shows one and asks, until it is known what to do.
+fn asked(global: &Global, this: &Pending, limit: usize, place: &str) -> Result<(Choice, bool), Failure> {
+    show(global, this, limit)?;
+    let name = shown(&this.file.to_string_lossy(), false);
+    let question =
+        format!("{name} {place}: accept, reject, skip; capitals for all; d: all of the difference, I: make it a rule");
+    loop {
+        match ask(&mut std::io::stdin().lock(), &question)? {
+            Answer::Choice(choice, is_for_all) => return Ok((choice, is_for_all)),
+            Answer::Show => show(global, this, usize::MAX)?,
+            Answer::Rule => {
+                let made = rule::make(global, &this.file, &this.new)?;
+                let mut stderr = std::io::stderr();
+                for rule in &made.rules {
+                    let _ = writeln!(stderr, "  {}", shown(rule, false));
+                }
+                if made.rules.is_empty() {
+                    let _ = writeln!(
+                        stderr,
+                        "no rule can say that: lists, and calls that are only in one, are accepted or rejected"
+                    );
+                    continue;
+                }
+                let _ = writeln!(stderr, "{} in the header of {name}", counted(made.rules.len() as u64, "rule"));
+                if !made.differs {
+                    // What is left of it is what the rule says does not count.
+                    let _ = writeln!(stderr, "nothing differs any more");
+                    return Ok((Choice::Reject, false));
+                }
+                show(global, this, limit)?;
+            }
+        }
+    }
 }
 
 /// What waits to be reviewed, each once, by name.
@@ -144,23 +190,25 @@ fn show(global: &Global, pending: &Pending, limit: usize) -> Result<(), Failure>
     }
 }
 
-/// What is to be done, and whether with all that are left. Nobody there any more leaves it.
-fn ask(input: &mut impl BufRead, question: &str) -> Result<(Choice, bool), Failure> {
+/// What is to be done. Nobody there any more leaves all that is left.
+fn ask(input: &mut impl BufRead, question: &str) -> Result<Answer, Failure> {
     loop {
         let mut stderr = std::io::stderr();
-        let _ = write!(stderr, "{question} [a/r/s/A/R/S] ");
+        let _ = write!(stderr, "{question} [a/r/s/A/R/S/d/I] ");
         let _ = stderr.flush();
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
-            return Ok((Choice::Skip, true));
+            return Ok(Answer::Choice(Choice::Skip, true));
         }
         match answer.trim() {
-            "a" | "accept" => return Ok((Choice::Accept, false)),
-            "r" | "reject" => return Ok((Choice::Reject, false)),
-            "s" | "skip" => return Ok((Choice::Skip, false)),
-            "A" => return Ok((Choice::Accept, true)),
-            "R" => return Ok((Choice::Reject, true)),
-            "S" | "q" => return Ok((Choice::Skip, true)),
+            "a" | "accept" => return Ok(Answer::Choice(Choice::Accept, false)),
+            "r" | "reject" => return Ok(Answer::Choice(Choice::Reject, false)),
+            "s" | "skip" => return Ok(Answer::Choice(Choice::Skip, false)),
+            "A" => return Ok(Answer::Choice(Choice::Accept, true)),
+            "R" => return Ok(Answer::Choice(Choice::Reject, true)),
+            "S" | "q" => return Ok(Answer::Choice(Choice::Skip, true)),
+            "d" | "diff" => return Ok(Answer::Show),
+            "I" => return Ok(Answer::Rule),
             _ => {}
         }
     }
@@ -184,13 +232,15 @@ mod tests {
     #[test]
     fn an_answer_is_understood_or_asked_for_again() {
         for (typed, expected) in [
-            ("a\n", (Choice::Accept, false)),
-            ("what?\n\nr\n", (Choice::Reject, false)),
-            ("s\n", (Choice::Skip, false)),
-            ("A\n", (Choice::Accept, true)),
-            ("R\n", (Choice::Reject, true)),
-            ("q\n", (Choice::Skip, true)),
-            ("", (Choice::Skip, true)),
+            ("a\n", Answer::Choice(Choice::Accept, false)),
+            ("what?\n\nr\n", Answer::Choice(Choice::Reject, false)),
+            ("s\n", Answer::Choice(Choice::Skip, false)),
+            ("A\n", Answer::Choice(Choice::Accept, true)),
+            ("R\n", Answer::Choice(Choice::Reject, true)),
+            ("q\n", Answer::Choice(Choice::Skip, true)),
+            ("d\n", Answer::Show),
+            ("i\nI\n", Answer::Rule),
+            ("", Answer::Choice(Choice::Skip, true)),
         ] {
             assert_eq!(ask(&mut typed.as_bytes(), "x").unwrap(), expected, "{typed:?}");
         }

@@ -1,5 +1,6 @@
 //! `mcp-tap show`: one message whole, with a request its answer, and over HTTP its exchange.
 
+mod done;
 mod exchange;
 
 use std::io::Write;
@@ -55,6 +56,14 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
             Form::Pretty => {
                 message(&mut out, &listed, &frame)?;
                 marked(&mut out, &found, at)?;
+                if let Some(other) = done::other(&listed)
+                    && let Some(version) = found.store.row(found.session.id, other)?
+                {
+                    let other = frame_of(&found, other)?;
+                    writeln!(out)?;
+                    message(&mut out, &version, &other)?;
+                    done::differences(&mut out, &listed, (&frame.bytes, &other.bytes))?;
+                }
                 let mut exchanges: Vec<(Exchange, u64)> =
                     exchange.map(|exchange| (exchange, at.seq)).into_iter().collect();
                 if let (RowKind::Request, Some(pair)) = (listed.row.kind, listed.row.pair)
@@ -84,6 +93,8 @@ pub(crate) fn show(global: &Global, show: &Show) -> Result<u8, Failure> {
 
 fn frame_of(found: &Found, at: At) -> Result<Frame, Failure> {
     let frame = found.store.frame(found.session.id, at.seq)?;
+    // Of what a debugger did, the message that it sent.
+    let frame = frame.map(|frame| Frame { bytes: frame.message(), ..frame });
     frame.ok_or_else(|| Failure::new(format!("message {} is listed, but its bytes are not in the recording", at.seq)))
 }
 
@@ -106,7 +117,15 @@ fn message(out: &mut Output, listed: &Listed, frame: &Frame) -> Result<(), Failu
     if row.kind == RowKind::Exchange && frame.bytes.is_empty() {
         return Ok(());
     }
-    if let Origin::Gap(n_bytes) = frame.origin {
+    done::write(out, listed)?;
+    if row.kind == RowKind::Act {
+        return Ok(());
+    }
+    let lost = match frame.origin {
+        Origin::Gap(n_bytes) => Some(n_bytes),
+        Origin::Wire | Origin::Act(_) => row.lost_bytes,
+    };
+    if let Some(n_bytes) = lost {
         writeln!(out, "{n_bytes} bytes passed here that could not be recorded")?;
         return Ok(());
     }
@@ -160,7 +179,13 @@ fn as_json(found: &Found, listed: &Listed, frame: &Frame, exchange: Option<&Exch
             Err(_) => with_verbatim(&row, "bytes", format!("{:?}", frame.bytes.to_vec()).as_bytes()),
         })
     };
-    let text = whole(listed, frame, exchange)?;
+    let mut text = whole(listed, frame, exchange)?;
+    if let Some(other) = done::other(listed)
+        && let Some(version) = found.store.row(found.session.id, other)?
+    {
+        let other = whole(&version, &frame_of(found, other)?, exchange)?;
+        text = with_verbatim(&text, "other", other.as_bytes());
+    }
     match (listed.row.kind, listed.row.pair) {
         (RowKind::Request, Some(pair)) => match found.store.row(found.session.id, pair)? {
             Some(answer) => {

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::io::Write;
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tap_filter::Filter;
+use tap_session::HttpSessionNumber;
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Global, GroupBy, Stats, StatsFormat};
-use crate::counting::{By, Counter, Group, Key, Scope};
+use crate::counting::{By, Counter, Group, Key, Scope, Spent};
 use crate::failure::{Failure, NO};
 use crate::filtering;
 use crate::following::follow;
@@ -17,6 +19,38 @@ use crate::progress::catch_up;
 use crate::reference::{Found, sessions};
 use crate::subject::Findings;
 use crate::text::{column, duration, shown, size, wrapped};
+
+/// What a line of the table stands for, in one session or in many.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Line {
+    Counted(Key),
+    /// A session, or a session of MCP, as it is named on the command line.
+    Session(String),
+    /// A client that introduced itself so, or one that did not.
+    Client(Option<String>),
+}
+
+impl Line {
+    fn name(&self) -> String {
+        match self {
+            Self::Counted(key) => key.name(&TimeZone::system()),
+            Self::Session(name) => name.clone(),
+            Self::Client(name) => name.clone().unwrap_or_else(|| "(of no name)".into()),
+        }
+    }
+}
+
+/// What its column is called.
+fn head_of(by: GroupBy) -> &'static str {
+    match by {
+        GroupBy::Tool => "CALL",
+        GroupBy::Method => "METHOD",
+        GroupBy::Session => "SESSION",
+        GroupBy::Client => "CLIENT",
+        GroupBy::Hour => "HOUR",
+        GroupBy::Error => "ERROR",
+    }
+}
 
 /// A line of the table: what was counted together, in one session or in many.
 #[derive(Debug, Default)]
@@ -27,42 +61,48 @@ struct Row {
 }
 
 pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
-    let by = match stats.by {
-        GroupBy::Tool => By::Tool,
-        GroupBy::Method => By::Method,
-    };
     let filter = filtering::read(&stats.which.filter())?;
     let mut rows = HashMap::new();
-    let mut hint = None;
+    let (mut hint, mut spent) = (None, Spent::default());
     for found in sessions(global, &stats.which)? {
         let found = found?;
-        count(global, &found, by, filter.as_ref(), &mut rows)?;
+        spent.merge(&count(global, &found, stats.by, filter.as_ref(), &mut rows)?);
         hint = hint.or(found.hint_when_empty());
     }
-    let mut rows: Vec<(Key, Row)> = rows.into_iter().collect();
+    let mut rows: Vec<(Line, Row)> = rows.into_iter().collect();
     if rows.is_empty() {
         if !global.quiet {
-            let _ = writeln!(std::io::stderr(), "no calls{}", if filter.is_some() { " that fit" } else { "" });
+            let what = if stats.by == GroupBy::Error { "no calls that failed" } else { "no calls" };
+            let _ = writeln!(std::io::stderr(), "{what}{}", if filter.is_some() { " and fit" } else { "" });
             if let Some(hint) = hint {
                 let _ = writeln!(std::io::stderr(), "  {hint}");
             }
         }
         return Ok(NO);
     }
-    // Where the time went comes first.
-    let spent = |row: &Row| row.group.latencies.sum();
-    rows.sort_by(|(a_key, a), (b_key, b)| spent(b).cmp(&spent(a)).then_with(|| a_key.cmp(b_key)));
+    let took = |row: &Row| row.group.latencies.sum();
+    rows.sort_by(|(a_line, a), (b_line, b)| match stats.by {
+        // As time passed.
+        GroupBy::Hour => a_line.cmp(b_line),
+        GroupBy::Error => b.group.n_calls.cmp(&a.group.n_calls).then_with(|| a_line.cmp(b_line)),
+        // What took the most time comes first.
+        _ => took(b).cmp(&took(a)).then_with(|| a_line.cmp(b_line)),
+    });
     let format = if stats.json { StatsFormat::Json } else { stats.format };
     let mut out = if format == StatsFormat::Text { Output::paged(global) } else { Output::new(global) };
     match format {
-        StatsFormat::Text => table(&mut out, &mut rows)?,
+        StatsFormat::Text => {
+            table(&mut out, head_of(stats.by), &mut rows)?;
+            let text = where_time_went(&spent);
+            writeln!(out, "{}", out.styled(Style::Dim, &wrapped(&text, 0, out.width())))?;
+        }
         StatsFormat::Json => {
-            for (key, row) in &mut rows {
-                out.json(&as_json(key, row))?;
+            for (line, row) in &mut rows {
+                out.json(&as_json(line, row))?;
             }
         }
         StatsFormat::Csv => {
-            let rows: Vec<Value> = rows.iter_mut().map(|(key, row)| as_json(key, row)).collect();
+            let rows: Vec<Value> = rows.iter_mut().map(|(line, row)| as_json(line, row)).collect();
             out.write_all(as_csv(&rows).as_bytes())?;
         }
     }
@@ -74,10 +114,17 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
 fn count(
     global: &Global,
     found: &Found,
-    by: By,
+    group_by: GroupBy,
     filter: Option<&Filter>,
-    rows: &mut HashMap<Key, Row>,
-) -> Result<(), Failure> {
+    rows: &mut HashMap<Line, Row>,
+) -> Result<Spent, Failure> {
+    let by = match group_by {
+        GroupBy::Tool => By::Tool,
+        GroupBy::Method => By::Method,
+        GroupBy::Session | GroupBy::Client => By::Conversation,
+        GroupBy::Hour => By::Hour,
+        GroupBy::Error => By::Error,
+    };
     let findings = match filter {
         Some(filter) => {
             catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
@@ -92,12 +139,32 @@ fn count(
         part: found.part,
         filter: filter.map(|filter| (filter, &findings)),
     };
-    let mut counter = Counter::new(usize::MAX);
+    let mut counter = Counter::new(usize::MAX, TimeZone::system());
     let followed = follow(global, found, u64::MAX, |seen| Ok(counter.take(&seen, &scope)?))?;
     found.must_exist()?;
     let states = followed.states.iter().map(|(_, state)| state);
-    for (key, group) in counter.counted(by, states, followed.over, &scope)?.groups {
-        let row: &mut Row = rows.entry(key).or_default();
+    let counted = counter.counted(by, states, followed.over, &scope)?;
+    // Who came, by the numbers of their sessions.
+    let clients: HashMap<u64, Option<String>> = match found.is_http() && group_by == GroupBy::Client {
+        true => {
+            let inside = found.store.conversations(found.session.id)?;
+            inside.into_iter().map(|conversation| (conversation.number.0, conversation.client)).collect()
+        }
+        false => HashMap::new(),
+    };
+    for (key, group) in counted.groups {
+        let line = match (group_by, &key) {
+            (GroupBy::Session, Key::Conversation(Some(number))) => {
+                Line::Session(found.inside(HttpSessionNumber(*number)))
+            }
+            (GroupBy::Session, _) if found.is_http() => Line::Session(format!("{}, of no session", found.name())),
+            (GroupBy::Session, _) => Line::Session(found.name()),
+            (GroupBy::Client, Key::Conversation(Some(number))) => Line::Client(clients.get(number).cloned().flatten()),
+            (GroupBy::Client, _) if found.is_http() => Line::Client(None),
+            (GroupBy::Client, _) => Line::Client(found.session.digest.identity.client.clone()),
+            _ => Line::Counted(key),
+        };
+        let row: &mut Row = rows.entry(line).or_default();
         if let Some((ns, at)) = group.slowest
             && row.slowest.as_ref().is_none_or(|(slowest, _)| *slowest < ns)
         {
@@ -105,7 +172,30 @@ fn count(
         }
         row.group.merge(&group);
     }
-    Ok(())
+    Ok(counted.spent)
+}
+
+/// Where the time of all sessions went, in a line.
+fn where_time_went(spent: &Spent) -> String {
+    let parts = [
+        ("tools", spent.tools_ns),
+        ("other requests", spent.others_ns),
+        ("waiting for a person", spent.person_ns),
+        ("host and model", spent.host_ns()),
+    ];
+    let told = parts
+        .iter()
+        .filter(|(_, ns)| *ns > 0)
+        .map(|(what, ns)| format!("{what} {} ({})", duration(*ns), share(*ns, spent.all_ns)));
+    format!("of {}: {}", duration(spent.all_ns), told.collect::<Vec<_>>().join(", "))
+}
+
+/// A share in percent, never rounded to nothing.
+fn share(part: u64, whole: u64) -> String {
+    match part as f64 / whole.max(1) as f64 * 100.0 {
+        share if share > 0.0 && share < 0.5 => "<1 %".into(),
+        share => format!("{share:.0} %"),
+    }
 }
 
 impl Row {
@@ -174,8 +264,8 @@ fn line(layout: &Layout, name: &str, numbers: [&str; 9], last: &str, bad: impl F
     if layout.last && !last.is_empty() { line + "  " + last } else { line }
 }
 
-fn table(out: &mut Output, rows: &mut [(Key, Row)]) -> std::io::Result<()> {
-    let names: Vec<String> = rows.iter().map(|(key, _)| shown(&key.name(), false)).collect();
+fn table(out: &mut Output, head: &str, rows: &mut [(Line, Row)]) -> std::io::Result<()> {
+    let names: Vec<String> = rows.iter().map(|(line, _)| shown(&line.name(), false)).collect();
     let lasts: Vec<Vec<String>> = rows.iter().map(|(_, row)| row.last()).collect();
     let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0);
     let layout = layout(
@@ -183,8 +273,8 @@ fn table(out: &mut Output, rows: &mut [(Key, Row)]) -> std::io::Result<()> {
         longest(&mut names.iter().map(|name| name.width())),
         longest(&mut lasts.iter().map(|last| last.join("  ").width()).chain(["SLOWEST".len()])),
     );
-    let head = ["CALLS", "ERRORS", "ISERROR", "P50", "P90", "P99", "MAX", "SENT", "RECEIVED"];
-    writeln!(out, "{}", out.styled(Style::Dim, &line(&layout, "CALL", head, "SLOWEST", str::to_owned)))?;
+    let columns = ["CALLS", "ERRORS", "ISERROR", "P50", "P90", "P99", "MAX", "SENT", "RECEIVED"];
+    writeln!(out, "{}", out.styled(Style::Dim, &line(&layout, head, columns, "SLOWEST", str::to_owned)))?;
     for (((_, row), name), last) in rows.iter_mut().zip(&names).zip(&lasts) {
         let group = &mut row.group;
         let [p50, p90, p99, max] =
@@ -214,15 +304,19 @@ fn table(out: &mut Output, rows: &mut [(Key, Row)]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn as_json(key: &Key, row: &mut Row) -> Value {
+fn as_json(line: &Line, row: &mut Row) -> Value {
+    let (method, target) = match line {
+        Line::Counted(Key::Called { method, target }) => (Some(&**method), Some(&**target)),
+        _ => (None, None),
+    };
     let group = &mut row.group;
     let [p50, p90, p99, max] = group.latencies.percentiles([50, 90, 99, 100]);
     let [first_progress] = group.first_progress.percentiles([50]);
     let [first_byte] = group.first_byte.percentiles([50]);
     json!({
-        "what": key.name(),
-        "method": &*key.method,
-        "target": Some(&*key.target).filter(|target| !target.is_empty()),
+        "what": line.name(),
+        "method": method,
+        "target": target.filter(|target| !target.is_empty()),
         "calls": group.n_calls,
         "errors": group.n_errors,
         "tool_errors": group.n_tool_errors,

@@ -302,7 +302,7 @@ fn options(wanted: &Export, file: Option<&Path>, found: &Found, chosen: Chosen) 
 }
 
 /// The frames that fit, and of calls both halves, also where one of them lies outside of the part.
-fn fitting(global: &Global, found: &Found, filter: &Filter) -> Result<Chosen, Failure> {
+pub(super) fn fitting(global: &Global, found: &Found, filter: &Filter) -> Result<Chosen, Failure> {
     let (store, session) = (&found.store, &found.session);
     catch_up(global, store, session.id, &session.start.name)?;
     let findings = filtering::findings_for(global, found, filter)?;

@@ -4,29 +4,35 @@
 //! `verify/play.rs` carries lines, `verify/text.rs`, `json.rs` and `junit.rs` write the report, `verify/update.rs` writes what
 //! a recording would be now.
 
+mod age;
 mod interrupt;
 mod json;
 mod junit;
 mod play;
-mod server;
+pub(super) mod server;
 mod text;
 mod update;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use tap_compare::{Rules, ToolRules};
+use tap_compare::Rules;
+use tap_filter::Filter;
 use tap_jsonrpc::Node;
 use tap_replay::{Check, Client, ClientOptions, NoAnswer, NotSent, Outcome, Recording, Script, Verdict, read_scripts};
+use tap_store::Chosen;
 
 use self::interrupt::Interrupt;
-use self::play::{Played, last_words, play, stay};
-use self::server::Server;
+use self::play::{Asking, Played, last_words, play, stay};
+use self::server::{Server, events, words};
 pub(super) use self::update::{NEW, new_of};
-use super::diff::{first_value, format_of, read_rules};
+use super::diff::{add_rules, format_of};
 use super::replay::source::source;
+use super::transfer::fitting;
 use crate::arguments::{DiffFormat, Global, Update, Verify};
 use crate::failure::{Failure, NO};
+use crate::filtering;
 use crate::new_file::{NewFile, Readers};
 use crate::output::Output;
 use crate::reference::{Reference, must_not_be_read};
@@ -49,6 +55,15 @@ struct Checked {
     pid: u32,
     /// Whether all of the recording was played.
     is_whole: bool,
+    /// That the recording is older than was wanted, in words.
+    too_old: Option<String>,
+}
+
+impl Checked {
+    /// Whether all is as it should be.
+    fn is_fine(&self) -> bool {
+        self.verdict.is_same() && self.too_old.is_none()
+    }
 }
 
 /// What is known of a recording before it is played.
@@ -59,6 +74,9 @@ struct Recorded {
     own_rules: Rules,
     is_fixture: bool,
     scripts: Vec<(u64, Script)>,
+    /// Frames that are wanted; `None` for all.
+    only: Option<BTreeSet<u64>>,
+    too_old: Option<String>,
 }
 
 pub(crate) fn verify(global: &Global, verify: &Verify) -> Result<u8, Failure> {
@@ -69,14 +87,20 @@ pub(crate) fn verify(global: &Global, verify: &Verify) -> Result<u8, Failure> {
     if verify.stay && verify.recordings.len() > 1 {
         return Err(Failure::new("--stay leaves one session open, and there are several recordings"));
     }
-    let rules = rules_of_command_line(verify)?;
+    if verify.step && !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Failure::new("--step asks before each message, and there is no terminal to ask on")
+            .hint("without a terminal, --until N stops somewhere, and --stay leaves the session open"));
+    }
+    let mut rules = Rules::default();
+    add_rules(&verify.comparing, &mut rules)?;
     // What cannot be read is told before a server is started.
-    let recorded = verify.recordings.iter().map(|reference| read(global, reference, &rules));
+    let filter = verify.only.as_ref().map(|only| filtering::read(std::slice::from_ref(only))).transpose()?.flatten();
+    let recorded = verify.recordings.iter().map(|reference| read(global, verify, reference, &rules, filter.as_ref()));
     let recorded = recorded.collect::<Result<Vec<_>, _>>()?;
     let interrupt = Interrupt::new()?;
     let mut all = Vec::new();
     for (reference, recorded) in verify.recordings.iter().zip(recorded) {
-        let Recorded { name, rules, own_rules, is_fixture, scripts } = recorded;
+        let Recorded { name, rules, own_rules, is_fixture, scripts, only, too_old } = recorded;
         let n_scripts = scripts.len();
         let mut of_file = Vec::new();
         for (number, script) in scripts {
@@ -84,8 +108,8 @@ pub(crate) fn verify(global: &Global, verify: &Verify) -> Result<u8, Failure> {
                 return Err(Failure::new("stopped"));
             }
             let name = if n_scripts > 1 { format!("{name}/{number}") } else { name.clone() };
-            let client = Client::new(script, options(verify, rules.clone(), is_fixture));
-            of_file.push(check(global, verify, &name, client, &interrupt)?);
+            let client = Client::new(script, options(verify, rules.clone(), is_fixture, only.clone()));
+            of_file.push(Checked { too_old: too_old.clone(), ..check(global, verify, &name, client, &interrupt)? });
         }
         if let Some(how) = how_to_update(verify, reference)? {
             update::update(global, how, reference, &own_rules, &of_file)?;
@@ -106,10 +130,18 @@ pub(crate) fn verify(global: &Global, verify: &Verify) -> Result<u8, Failure> {
             names.join(", ")
         );
     }
-    Ok(if all.iter().all(|this| this.verdict.is_same()) { 0 } else { NO })
+    Ok(if all.iter().all(Checked::is_fine) { 0 } else { NO })
 }
 
-fn read(global: &Global, reference: &Reference, of_command_line: &Rules) -> Result<Recorded, Failure> {
+fn read(
+    global: &Global,
+    verify: &Verify,
+    reference: &Reference,
+    of_command_line: &Rules,
+    filter: Option<&Filter>,
+) -> Result<Recorded, Failure> {
+    let too_old = verify.max_age.map(|limit| age::too_old(global, reference, limit)).transpose()?.flatten();
+    let only = filter.map(|filter| wanted(global, reference, filter)).transpose()?;
     let source = source(global, reference)?;
     let mut rules = source.rules.clone();
     rules.extend(of_command_line);
@@ -119,7 +151,20 @@ fn read(global: &Global, reference: &Reference, of_command_line: &Rules) -> Resu
     if scripts.is_empty() {
         return Err(Failure::new(format!("{} has no requests that could be sent", source.name)));
     }
-    Ok(Recorded { name: source.name, rules, own_rules: source.rules, is_fixture: source.is_fixture, scripts })
+    let (own_rules, is_fixture) = (source.rules, source.is_fixture);
+    Ok(Recorded { name: source.name, rules, own_rules, is_fixture, scripts, only, too_old })
+}
+
+/// The frames of a recording that are wanted.
+fn wanted(global: &Global, reference: &Reference, filter: &Filter) -> Result<BTreeSet<u64>, Failure> {
+    let found = reference.resolve(global)?;
+    match fitting(global, &found, filter)? {
+        Chosen::Some(frames) if frames.is_empty() => {
+            Err(Failure::new(format!("nothing in {} fits the filter of --only", found.name())))
+        }
+        Chosen::Some(frames) => Ok(frames),
+        Chosen::Range(range) => Ok(range.collect()),
+    }
 }
 
 /// Plays one conversation.
@@ -130,9 +175,13 @@ fn check(
     client: Client,
     interrupt: &Interrupt,
 ) -> Result<Checked, Failure> {
-    let mut server = Server::start(global, verify, &label(verify, name), interrupt)?;
+    let (sender, events) = events();
+    interrupt.goes_to(sender.clone());
+    let words = words(global, verify, &label(verify, name));
+    let mut server = Server::start(&words, sender, events).map_err(|(failure, _)| failure)?;
     let pid = server.pid;
-    let Played { client, notes, has_spoken, is_stopped } = play(&mut server, client);
+    let mut asking = verify.step.then(|| Asking::new(server.sender()));
+    let Played { client, notes, has_spoken, is_stopped } = play(&mut server, client, asking.as_mut());
     let verdict = client.verdict();
     let refused = client.refused();
     let mut checked = Checked {
@@ -142,7 +191,8 @@ fn check(
         stderr: Vec::new(),
         refused,
         pid,
-        is_whole: verify.until.is_none(),
+        is_whole: verify.until.is_none() && verify.only.is_none(),
+        too_old: None,
     };
     let mut stayed = Ok(());
     if verify.stay && !is_stopped {
@@ -154,7 +204,7 @@ fn check(
         if !global.quiet {
             let _ = writeln!(stderr, "the session is open: a line is a message for the server; Ctrl-D ends it");
         }
-        stayed = stay(&mut server, verify.timeout);
+        stayed = stay(&mut server, verify.timeout, asking.is_some());
     }
     let ended = server.end();
     stayed?;
@@ -213,40 +263,21 @@ fn label(verify: &Verify, name: &str) -> String {
     format!("{}-verify", stem.chars().map(plain).collect::<String>())
 }
 
-fn options(verify: &Verify, rules: Rules, is_fixture: bool) -> ClientOptions {
+fn options(verify: &Verify, rules: Rules, is_fixture: bool, only: Option<BTreeSet<u64>>) -> ClientOptions {
     let home = std::env::var("HOME").ok().filter(|home| !home.is_empty());
     ClientOptions {
         rules,
         is_fixture,
-        hide_looks: verify.hide_volatile,
+        hide_looks: verify.comparing.hide_volatile,
         answer_limit_ns: u64::try_from(verify.timeout.as_nanos()).unwrap_or(u64::MAX),
         correlate: !verify.no_correlate,
         read_only: verify.url.is_some() && !verify.allow_mutations,
         until: verify.until,
+        only,
         stand_ins: home.map(|home| ("«home»".to_owned(), home)).into_iter().collect(),
         max_slowdown: verify.max_slowdown,
         ..ClientOptions::default()
     }
-}
-
-/// The rules of a file and of the command line: what comes later comes on top.
-fn rules_of_command_line(verify: &Verify) -> Result<Rules, Failure> {
-    let mut rules = Rules::default();
-    if let Some(path) = &verify.rules {
-        let value = first_value(path)
-            .map_err(|problem| Failure::new(format!("cannot read the rules in {}: {problem}", path.display())))?;
-        rules.extend(&read_rules(path, value.get("rules").unwrap_or(&value))?);
-    }
-    rules.extend(&Rules {
-        all: ToolRules {
-            ignore: verify.ignore.clone(),
-            loose: verify.loose.iter().copied().collect(),
-            compare: verify.compare.map(Into::into),
-            ..ToolRules::default()
-        },
-        ..Rules::default()
-    });
-    Ok(rules)
 }
 
 /// Whether and how a file is written that differs.

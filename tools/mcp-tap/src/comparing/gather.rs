@@ -1,6 +1,6 @@
 //! A recording as a list of calls, and what its server offered last.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -73,6 +73,8 @@ struct Gathering<'a> {
     /// Lists that were asked for: which, and with which cursor.
     asked: HashMap<At, (ListKind, Option<Vec<u8>>)>,
     pages: HashMap<ListKind, Pages>,
+    /// Calls that the server never got.
+    gone: HashSet<usize>,
 }
 
 /// Gathers a recording. `goes_on` is told how far it is, as the number of a message; where it says no, that is a failure.
@@ -91,6 +93,7 @@ pub(crate) fn gather(
         first: HashMap::new(),
         asked: HashMap::new(),
         pages: HashMap::new(),
+        gone: HashSet::new(),
     };
     let followed = follow(global, found, u64::MAX, |Seen { frame, conversation, meaning, .. }| {
         if frame.is_some_and(|frame| !goes_on(frame.seq)) {
@@ -110,17 +113,23 @@ pub(crate) fn gather(
                         gathering.request(row, round.map(|round| round.to), &message);
                     }
                 }
+                // What the server was asked and what it answered is compared, whoever asked, and nothing that it did not
+                // get or that others said for it.
+                Event::Done { seq, done } if done.was_kept_back() => gathering.kept_back(*seq),
+                Event::Answered { answer, stood_for, .. } if *stood_for || is_made(&meaning.events, *answer) => {}
                 Event::Answered { request, answer, latency_ns, .. } => {
                     let message = if answer == request { None } else { message_in(found, frame, *answer)? };
                     gathering.answer(*request, *answer, *latency_ns, message.as_deref());
                 }
-                Event::Row(_) => {}
+                Event::Row(_) | Event::Done { .. } => {}
             }
         }
         Ok(())
     })?;
     found.must_exist()?;
-    let Gathering { mut calls, pages, .. } = gathering;
+    let Gathering { calls, pages, gone, .. } = gathering;
+    let kept = calls.into_iter().enumerate().filter(|(index, _)| !gone.contains(index));
+    let mut calls: Vec<Call> = kept.map(|(_, call)| call).collect();
     if let Some(filter) = filter {
         let findings = findings_for(global, found, filter)?;
         let mut kept = Vec::new();
@@ -176,6 +185,12 @@ impl Gathering<'_> {
         });
     }
 
+    /// The server never got the requests of this frame.
+    fn kept_back(&mut self, seq: u64) {
+        let of_frame = self.open.extract_if(|request, _| request.seq == seq);
+        self.gone.extend(of_frame.map(|(_, index)| index));
+    }
+
     fn answer(&mut self, request: At, answer: At, latency_ns: u64, message: Option<&[u8]>) {
         let asked = self.asked.remove(&request);
         let Some(index) = self.open.remove(&request) else {
@@ -211,10 +226,15 @@ impl Gathering<'_> {
     }
 }
 
+/// Whether a message is one that a debugger made.
+fn is_made(events: &[Event], at: At) -> bool {
+    events.iter().any(|event| matches!(event, Event::Row(row) if row.at == at && row.is_made()))
+}
+
 /// A message of the frame at hand, or of the store.
 fn message_in(found: &Found, frame: Option<&Frame>, at: At) -> Result<Option<Box<[u8]>>, Failure> {
     match frame.filter(|frame| frame.seq == at.seq) {
-        Some(frame) => Ok(member(&frame.bytes, at).map(Box::from)),
+        Some(frame) => Ok(member(&frame.message(), at).map(Box::from)),
         None => message(found, at),
     }
 }
@@ -222,7 +242,7 @@ fn message_in(found: &Found, frame: Option<&Frame>, at: At) -> Result<Option<Box
 /// A message of the store.
 pub(crate) fn message(found: &Found, at: At) -> Result<Option<Box<[u8]>>, Failure> {
     let frame = found.store.frame(found.session.id, at.seq)?;
-    Ok(frame.and_then(|frame| member(&frame.bytes, at).map(Box::from)))
+    Ok(frame.and_then(|frame| member(&frame.message(), at).map(Box::from)))
 }
 
 fn member(bytes: &[u8], at: At) -> Option<&[u8]> {

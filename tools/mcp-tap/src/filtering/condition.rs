@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tap_filter::{Field, Plan, Question};
-use tap_frame::Stream;
+use tap_frame::{Deed, Stream};
 use tap_session::{RowKind, Status};
 use tap_store::{Column, Condition, Session};
 
@@ -76,6 +76,7 @@ fn of_row(question: &Question) -> Option<Condition> {
             let text = |column| Condition::Text(column, Arc::new(move |text: &[u8]| texts.fits(text)));
             Some(match field {
                 Field::Method => text(Column::Method),
+                Field::By => text(Column::DoneBy),
                 Field::Name => text(Column::Target),
                 Field::Id => text(Column::RawId),
                 Field::Tool | Field::Prompt | Field::Uri => of_target(*field, text(Column::Target)),
@@ -84,6 +85,9 @@ fn of_row(question: &Question) -> Option<Condition> {
         }
         Question::Has(field) => Some(match field {
             Field::Method => Condition::Has(Column::Method),
+            Field::Done | Field::Fault => Condition::Has(Column::Deed),
+            Field::By => Condition::Has(Column::DoneBy),
+            Field::Held => held(),
             Field::Name => Condition::Has(Column::Target),
             Field::Tool | Field::Prompt | Field::Uri => of_target(*field, Condition::Has(Column::Target)),
             Field::Id => Condition::Has(Column::RawId),
@@ -106,6 +110,13 @@ fn of_target(field: Field, target: Condition) -> Condition {
     Condition::All(vec![Condition::Text(Column::Method, Arc::new(begins)), target])
 }
 
+/// What is held, or was.
+fn held() -> Condition {
+    let code = i64::from(Deed::Held.code());
+    let held = [(Column::HeldNs, (1, i64::MAX)), (Column::Deed, (code, code))];
+    Condition::Any(held.map(|(column, range)| Condition::Number(column, vec![range])).into())
+}
+
 fn kinds(wanted: impl Fn(RowKind) -> bool) -> Condition {
     let codes = (0..=u8::MAX).filter(|code| RowKind::from_code(*code).is_some_and(&wanted));
     Condition::Number(Column::Kind, codes.map(|code| (code.into(), code.into())).collect())
@@ -120,6 +131,8 @@ fn number(field: Field, ranges: &[(i128, i128)]) -> Option<Condition> {
         Field::At => column(Column::AtNs),
         Field::Size => column(Column::Length),
         Field::Latency => column(Column::LatencyNs),
+        Field::Done => column(Column::Deed),
+        Field::Fault => column(Column::Fault),
         Field::Exchange => column(Column::Exchange),
         Field::Conversation => column(Column::Conversation),
         Field::Direction => {

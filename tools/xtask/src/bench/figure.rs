@@ -16,6 +16,8 @@ pub(super) struct Figure {
     pub(super) unit: Unit,
     /// Where it is in the report, a JSON Pointer.
     pub(super) pointer: &'static str,
+    /// Whom the tap's column is about.
+    pub(super) of: Subject,
     pub(super) target: Target,
 }
 
@@ -28,6 +30,8 @@ pub(super) enum Target {
     AtLeastTimesCopier(f64),
     /// Less than so much more than without a tap; of the medians.
     LessThanAbove(f64),
+    /// Less than so much more than with nothing armed; of the medians.
+    LessThanAboveTap(f64),
     /// Less than this, in each run; in the figure's unit.
     LessThan(f64),
     /// At most this; of the medians.
@@ -64,6 +68,15 @@ pub(super) const FIGURES: &[Figure] = &[
         "/p99_us",
         Target::AtMostTimesCopier(1.3),
     ),
+    // A round trip is two messages, of which each may cost 5 µs.
+    armed(
+        What::Latency,
+        Phase::Latency,
+        "round trip, p50, a breakpoint that never matches",
+        Unit::Microseconds,
+        "/p50_us",
+        Target::LessThanAboveTap(10.0),
+    ),
     figure(What::Latency, Phase::Latency, "answers unaltered", Unit::Count, "/exact", Target::Equals("/calls")),
     figure(What::Burst, Phase::Burst, "burst", Unit::CallsPerSecond, "/calls_per_s", Target::AtLeastTimesCopier(0.9)),
     figure(What::Burst, Phase::Burst, "burst, answers unaltered", Unit::Count, "/exact", Target::Equals("/calls")),
@@ -75,6 +88,15 @@ pub(super) const FIGURES: &[Figure] = &[
         "/messages_recorded",
         Target::Equals("/messages_exchanged"),
     ),
+    armed(
+        What::Burst,
+        Phase::Burst,
+        "burst, a breakpoint that never matches",
+        Unit::CallsPerSecond,
+        "/calls_per_s",
+        Target::Nothing,
+    ),
+    armed(What::Burst, Phase::Burst, "the same, answers unaltered", Unit::Count, "/exact", Target::Equals("/calls")),
     figure(What::Burst, Phase::Burst, "burst, end of input to exit", Unit::Milliseconds, "/exit_ms", Target::Nothing),
     figure(
         What::Large,
@@ -257,7 +279,19 @@ const fn figure(
     pointer: &'static str,
     target: Target,
 ) -> Figure {
-    Figure { what, phase, name, unit, pointer, target }
+    Figure { what, phase, name, unit, pointer, of: Subject::Tap, target }
+}
+
+/// The same of the tap with a breakpoint that never matches.
+const fn armed(
+    what: What,
+    phase: Phase,
+    name: &'static str,
+    unit: Unit,
+    pointer: &'static str,
+    target: Target,
+) -> Figure {
+    Figure { what, phase, name, unit, pointer, of: Subject::Armed, target }
 }
 
 /// What came out of a figure.
@@ -296,7 +330,7 @@ impl Outcome {
 impl Figure {
     /// Reads the figure from the runs of its phase.
     pub(super) fn outcome(&self, runs: &[Run]) -> Outcome {
-        let [none, copier, tap] = Subject::ALL.map(|subject| self.spread(runs, subject));
+        let [none, copier, tap] = [Subject::None, Subject::Copier, self.of].map(|subject| self.spread(runs, subject));
         let ratio = match (tap, copier) {
             (Some(tap), Some(copier)) if self.unit.is_speed() && copier.median > 0.0 => {
                 Some(tap.median / copier.median)
@@ -327,18 +361,21 @@ impl Figure {
     }
 
     fn verdict(&self, runs: &[Run], none: Option<Spread>, tap: Option<Spread>, ratio: Option<f64>) -> Verdict {
-        let all_runs_have_it =
-            self.runs_of(runs, Subject::Tap).all(|run| number_at(&run.report, self.pointer).is_some());
+        let all_runs_have_it = self.runs_of(runs, self.of).all(|run| number_at(&run.report, self.pointer).is_some());
         let is_met = match self.target {
             Target::Nothing => return Verdict::None,
             Target::AtMostTimesCopier(limit) => ratio.map(|ratio| ratio <= limit),
             Target::AtLeastTimesCopier(limit) => ratio.map(|ratio| limit <= ratio),
             Target::LessThanAbove(limit) => tap.zip(none).map(|(tap, none)| tap.median - none.median < limit),
+            Target::LessThanAboveTap(limit) => {
+                let plain = self.spread(runs, Subject::Tap);
+                tap.zip(plain).map(|(tap, plain)| tap.median - plain.median < limit)
+            }
             Target::LessThan(limit) => tap.map(|tap| tap.max < limit),
             Target::AtMost(limit) => tap.map(|tap| tap.median <= limit),
             Target::AtLeast(limit) => tap.map(|tap| limit <= tap.median),
             Target::Equals(other) => self
-                .runs_of(runs, Subject::Tap)
+                .runs_of(runs, self.of)
                 .map(|run| Some(number_at(&run.report, self.pointer)? == number_at(&run.report, other)?))
                 .reduce(|first, second| Some(first? && second?))
                 .flatten(),
@@ -356,11 +393,12 @@ impl Figure {
             Target::AtMostTimesCopier(limit) => format!("≤ {limit} × copier"),
             Target::AtLeastTimesCopier(limit) => format!("≥ {limit} × copier"),
             Target::LessThanAbove(limit) => format!("< none + {limit}"),
+            Target::LessThanAboveTap(limit) => format!("< tap + {limit}"),
             Target::LessThan(limit) => format!("< {limit}"),
             Target::AtMost(limit) => format!("≤ {limit}"),
             Target::AtLeast(limit) => format!("≥ {limit}"),
             Target::Equals(other) => {
-                let number = self.runs_of(runs, Subject::Tap).find_map(|run| number_at(&run.report, other));
+                let number = self.runs_of(runs, self.of).find_map(|run| number_at(&run.report, other));
                 number.map_or_else(|| "all".to_owned(), |number| format!("= {number}"))
             }
             Target::Nothing => String::new(),
@@ -412,6 +450,18 @@ mod tests {
             check(target, &others, Verdict::Unknown);
         }
         check(Target::Nothing, &[], Verdict::None);
+    }
+
+    #[test]
+    fn a_breakpoint_that_never_matches_is_held_against_the_tap_without_one() {
+        use Subject::{Armed, None, Tap};
+        let target = Target::LessThanAboveTap(10.0);
+        let figure = armed(What::Burst, Phase::Burst, "x", Unit::Microseconds, "/x", target);
+        for (number, expected) in [(29.0, Verdict::Met), (30.0, Verdict::Missed)] {
+            let outcome = figure.outcome(&runs(&[x(None, 1.0), x(Tap, 20.0), x(Armed, number)]));
+            assert_eq!((outcome.verdict, outcome.tap.map(|tap| tap.median)), (expected, Some(number)));
+        }
+        assert_eq!(figure.outcome(&runs(&[x(None, 1.0), x(Armed, 5.0)])).verdict, Verdict::Unknown);
     }
 
     #[test]

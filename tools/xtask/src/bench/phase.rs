@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::subject::Subject;
 use super::{Arguments, number_at};
 
 /// One thing that the load client is asked to do.
@@ -54,6 +55,14 @@ impl Phase {
             }
         }
         words
+    }
+
+    /// Who is measured in it.
+    pub(super) fn subjects(self) -> &'static [Subject] {
+        match self {
+            Self::Latency | Self::Burst => &Subject::SMALL,
+            Self::Large | Self::Startup | Self::List | Self::Sustained => &Subject::ALL,
+        }
     }
 
     /// How often it is run in a round: what takes a tenth of a second can be repeated, and needs it most.

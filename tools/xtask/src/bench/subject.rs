@@ -25,6 +25,8 @@ pub(super) enum Subject {
     Copier,
     /// The tap, on a fresh database.
     Tap,
+    /// The same with a breakpoint that never matches, so that each message is judged.
+    Armed,
 }
 
 /// One run of a subject in a phase.
@@ -38,14 +40,22 @@ pub(super) struct Run {
     pub(super) report: Value,
 }
 
+/// A filter that has to look at each message, and fits none.
+const NEVER: &str = "tool:no_such_tool arg.path:/etc/*";
+
 impl Subject {
+    /// Those of each phase.
     pub(super) const ALL: [Self; 3] = [Self::None, Self::Copier, Self::Tap];
+
+    /// Those of the phases in which each message is small.
+    pub(super) const SMALL: [Self; 4] = [Self::None, Self::Copier, Self::Tap, Self::Armed];
 
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Copier => "copier",
             Self::Tap => "tap",
+            Self::Armed => "armed",
         }
     }
 }
@@ -71,7 +81,7 @@ impl Programs {
         let mut report = phase_report(phase, &output)?;
         phase.complete(&mut report);
         let database = database_in(folder.path());
-        if let (Subject::Tap, Tap::McpTap(program)) = (subject, &self.tap) {
+        if let (Subject::Tap | Subject::Armed, Tap::McpTap(program)) = (subject, &self.tap) {
             let started = Instant::now();
             report["messages_recorded"] = match recorded_messages(program, &database) {
                 Ok(n_messages) => json!(n_messages),
@@ -109,7 +119,13 @@ impl Programs {
             (Subject::Tap, Tap::McpTap(program)) => {
                 vec![text(program), "run".to_owned(), "--db".to_owned(), database, "--".to_owned()]
             }
-            (Subject::Tap, Tap::Wrapper(words)) => words.iter().map(|word| word.replace("{db}", &database)).collect(),
+            (Subject::Armed, Tap::McpTap(program)) => {
+                let words = ["run", "--db", &database, "--break", NEVER, "--"];
+                std::iter::once(text(program)).chain(words.map(str::to_owned)).collect()
+            }
+            (Subject::Tap | Subject::Armed, Tap::Wrapper(words)) => {
+                words.iter().map(|word| word.replace("{db}", &database)).collect()
+            }
         };
         words.push(text(&self.echo_server));
         words

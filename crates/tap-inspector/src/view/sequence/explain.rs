@@ -7,11 +7,12 @@ use tap_session::{At, LinkKind, RowKind};
 use tap_text::{counted, duration};
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::sequence::Screen;
 use crate::sequence::bars::{belongings, moment, running};
 use crate::text::span;
-use crate::view::timeline::what;
+use crate::view::timeline::{about_done, what};
 
 impl Inspector {
     /// What the message under the cursor is about, in words.
@@ -35,6 +36,9 @@ impl Inspector {
     fn explained(&self, open: &Open, screen: &Screen<'_>, row: &Row) -> String {
         let at = row.at();
         let link = open.sequence.links_of(at).iter().find(|link| link.kind != LinkKind::Redelivered);
+        if let Some(done) = &row.row.done {
+            return format!("{} {}", done.told(duration), about_done(done));
+        }
         match row.row.kind {
             RowKind::Request if row.direction() == Direction::ToClient => self.asked(open, screen, row),
             RowKind::Request => self.requested(open, screen, row),
@@ -69,7 +73,7 @@ impl Inspector {
                 let took = row.row.latency_ns.map(|ns| format!(", answered after {}", duration(ns)));
                 format!("an exchange of HTTP without a message{}", took.unwrap_or_default())
             }
-            RowKind::Batch | RowKind::Blank | RowKind::Body => row.row.kind.name().into(),
+            RowKind::Batch | RowKind::Blank | RowKind::Body | RowKind::Act => row.row.kind.name().into(),
         }
     }
 

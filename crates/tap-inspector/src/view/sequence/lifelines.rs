@@ -10,7 +10,8 @@ use tap_text::{cut, shown};
 use unicode_width::UnicodeWidthStr;
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
+use crate::model::Inspector;
+use crate::open::Open;
 use crate::text::{cell, right, span};
 use crate::view::timeline::what;
 
@@ -104,7 +105,7 @@ impl Inspector {
             RowKind::Stderr => (' ', ' '),
             RowKind::Result | RowKind::Error | RowKind::Body => ('═', if to_server { '▸' } else { '◂' }),
             RowKind::Notification => ('┄', if to_server { '▸' } else { '◂' }),
-            RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap | RowKind::Blank => ('╌', ' '),
+            RowKind::NotJson | RowKind::NotAMessage | RowKind::Gap | RowKind::Blank | RowKind::Act => ('╌', ' '),
             RowKind::Request | RowKind::Batch | RowKind::Exchange => ('─', if to_server { '▸' } else { '◂' }),
         };
         // The head of the arrow, a piece of its line at the other end, and a blank on either side of the text.

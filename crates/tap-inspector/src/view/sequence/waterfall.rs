@@ -7,9 +7,10 @@ use tap_session::RowKind;
 use tap_text::duration;
 
 use crate::data::Row;
-use crate::model::{Inspector, Open};
-use crate::sequence::axis::Axis;
-use crate::sequence::bars::{Bar, moment};
+use crate::model::Inspector;
+use crate::open::Open;
+use crate::sequence::axis::{Axis, Scale};
+use crate::sequence::bars::{Bar, moment, running};
 
 /// A line of it, a character a column.
 struct Cells(Vec<(char, Style)>);
@@ -55,13 +56,21 @@ impl Inspector {
     pub(super) fn waterfall(&self, row: &Row, bars: &[Bar<'_>], axis: &Axis<'_>, open: &Open) -> Vec<Span<'static>> {
         let mut cells = Cells::new(axis.columns);
         let at = row.at();
-        for bar in bars.iter().filter(|bar| bar.runs_at(at) && bar.first_round.is_none() && !bar.is_subscription()) {
+        let is_logarithmic = axis.scale == Scale::Logarithmic;
+        // On an axis that begins with each request only the call that a message is of has a place.
+        let of = if is_logarithmic { call_of(row, bars, open) } else { None };
+        let axis = &of.map_or(*axis, |of| axis.from(of.from_ns));
+        let is_shown = |bar: &&Bar<'_>| !is_logarithmic || of.is_some_and(|of| of.at() == bar.at());
+        let runs = |bar: &&Bar<'_>| bar.runs_at(at) && bar.first_round.is_none() && !bar.is_subscription();
+        for bar in bars.iter().filter(runs).filter(is_shown) {
             let (from, to) = ends(bar, axis);
             if to >= 0 {
                 cells.put(from.max(0), '┊', self.theme.dim);
             }
         }
-        let here = axis.column(at, moment(row));
+        // What is of no call has no time there.
+        let is_nowhere = is_logarithmic && of.is_none() && row.row.latency_ns.is_none();
+        let here = if is_nowhere { 0 } else { axis.column(at, moment(row)) };
         let own = bars.iter().find(|bar| bar.at() == at);
         match (row.row.kind, own) {
             (RowKind::Request | RowKind::Exchange, Some(bar)) => {
@@ -74,6 +83,8 @@ impl Inspector {
                 if let (false, Some(latency_ns)) = (known, row.row.latency_ns) {
                     // Its request is not among the rows: the bar stands at its answer.
                     let from_ns = moment(row).saturating_sub(i64::try_from(latency_ns).unwrap_or(i64::MAX));
+                    let axis = &axis.from(from_ns);
+                    let here = axis.column(at, moment(row));
                     let from = axis.column(row.row.pair.unwrap_or(at), from_ns).max(0);
                     for column in from..here {
                         cells.put(column, if column == from { '┣' } else { '━' }, self.bar_style(row.is_problem()));
@@ -91,7 +102,7 @@ impl Inspector {
     /// A bar on a line of its own.
     pub(super) fn bar_alone(&self, bar: &Bar<'_>, axis: &Axis<'_>) -> Vec<Span<'static>> {
         let mut cells = Cells::new(axis.columns);
-        self.paint(&mut cells, bar, axis);
+        self.paint(&mut cells, bar, &axis.from(bar.from_ns));
         cells.spans()
     }
 
@@ -115,7 +126,7 @@ impl Inspector {
         for (wait, until) in &bar.waits {
             let ends = (axis.column(bar.at(), *wait).max(0), axis.column(bar.at(), *until).min(columns - 1));
             // By order no moment but those of messages has a place.
-            if axis.scale != crate::sequence::axis::Scale::Ordinal {
+            if axis.scale != Scale::Ordinal {
                 for column in ends.0 + 1..ends.1 {
                     cells.put(column, '┅', self.theme.warning);
                 }
@@ -159,6 +170,16 @@ impl Inspector {
             cells.write(from - 1 - width, &text, style);
         }
     }
+}
+
+/// The call that a message is of: its own, that which it answers or belongs to, or else the one that began last and was
+/// running; of one of several rounds the whole of it.
+fn call_of<'b, 'a>(row: &Row, bars: &'b [Bar<'a>], open: &Open) -> Option<&'b Bar<'a>> {
+    let find = |at| bars.iter().find(|bar| bar.at() == at);
+    let linked = open.sequence.links_of(row.at()).iter().map(|link| link.to);
+    let own = [Some(row.at()), row.row.pair].into_iter().flatten().chain(linked).find_map(find);
+    let bar = own.or_else(|| running(bars, row.at()).last())?;
+    bar.first_round.and_then(find).or(Some(bar))
 }
 
 /// The columns where a bar begins and ends; -1 and the number of columns for what is outside.

@@ -114,7 +114,7 @@ fn a_legacy_recording_makes_a_client_of_both_eras_fall_back() {
 }
 
 #[test]
-fn the_recorded_revision_is_answered_or_both_are_named() {
+fn the_recorded_revision_is_answered_and_an_older_client_is_told_of() {
     let offer = |version: &str| {
         format!(
             r#"-> {{"id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"sampling":{{}},"roots":{{}}}}}}}}"#
@@ -123,16 +123,38 @@ fn the_recorded_revision_is_answered_or_both_are_named() {
     for version in ["2025-11-25", "2026-07-28"] {
         check(OPENING, &format!("{}\n<- ~ \"protocolVersion\":\"2025-11-25\"", offer(version)));
     }
-    check(
-        OPENING,
-        &format!(
-            "{}\n** revision 2025-11-25, and the client offers 2024-11-05\n<- ~ \"supported\":[\"2025-11-25\"],\"requested\":\"2024-11-05\"",
-            offer("2024-11-05")
-        ),
-    );
+    // As a server that does not know the older one: it says what it supports, and the client decides.
+    for version in ["2024-11-05", "2025-06-18", ""] {
+        let goes_on = r#"-> {"id":2,"method":"ping"}
+            <- {"jsonrpc":"2.0","id":2,"result":{}}"#;
+        check(
+            OPENING,
+            &format!(
+                "{}\n** and the recording is of 2025-11-25\n<- ~ \"protocolVersion\":\"2025-11-25\"\n{goes_on}",
+                offer(version)
+            ),
+        );
+    }
     // As recorded: a client that offered less was answered with more.
     let recording = OPENING.replacen("2025-11-25", "2024-11-05", 1);
     check(&recording, &format!("{}\n<- ~ \"protocolVersion\":\"2025-11-25\"", offer("2024-11-05")));
+}
+
+#[test]
+fn a_revision_that_the_recorded_server_does_not_support_is_refused_with_those_that_it_does() {
+    let recording = modern(
+        r#"-> {"id":0,"method":"tools/list","params":{META}}
+           <- {"id":0,"result":{"resultType":"complete","tools":[]}}"#,
+    );
+    for method in ["tools/list", "server/discover"] {
+        let said = modern(&format!(r#"-> {{"id":"s","method":"{method}","params":{{META}}}}"#))
+            .replace("2026-07-28", "2027-01-01");
+        let refused = r#"** the client asks in revision 2027-01-01, and the recording is of 2026-07-28
+            <- ~ "code":-32022,"data":{"requested":"2027-01-01","supported":["2026-07-28"]}"#;
+        let again = r#"-> {"id":1,"method":"tools/list","params":{META}}
+            <- {"id":1,"result":{"resultType":"complete","tools":[]}}"#;
+        check(&recording, &format!("{said}\n{refused}\n{}", modern(again)));
+    }
 }
 
 #[test]

@@ -31,7 +31,8 @@ impl Client {
                 | RowKind::Stderr
                 | RowKind::Gap
                 | RowKind::Exchange
-                | RowKind::Body => {}
+                | RowKind::Body
+                | RowKind::Act => {}
             }
         }
     }

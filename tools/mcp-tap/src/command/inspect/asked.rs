@@ -10,23 +10,20 @@ use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, FindingLine, Input, Query, SessionKey, Ticket};
+use tap_inspector::{Answer, Input, Query, SessionKey, Ticket};
 use tap_session::At;
 use tap_store::{Session, SessionId, Store, StoreError, import};
-use tempfile::TempDir;
 
-use super::{about, depth, figures, lists};
+use super::judged::{Judged, Waited};
+use super::{about, depth, figures, lists, picture};
 use crate::arguments::{Global, Inspect};
 use crate::failure::Failure;
 use crate::reference::{Part, database, new_uuid};
 use crate::subject::Findings;
-
-/// How often who waits looks whether that is still worth it.
-const LOOK: Duration = Duration::from_millis(50);
+use crate::temporary::TemporaryFolder;
 
 /// So many of the questions that were withdrawn are known, the newest. One that is older was left long ago; if not, its answer
 /// is of no interest to who gets it.
@@ -39,7 +36,7 @@ const DEMO: &str = include_str!("../../../../../recordings/demo.jsonl");
 pub(super) struct Sources {
     database: PathBuf,
     /// The folder of the database, where that was made of a recording in text form. It goes when the inspector ends.
-    folder: Option<TempDir>,
+    folder: Option<TemporaryFolder>,
     is_text: bool,
     first_seq: u64,
     /// The session to begin with.
@@ -126,10 +123,7 @@ impl Sources {
         first: Option<SessionId>,
         put: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("mcp-tap-").tempdir().map_err(|error| {
-            Failure::new(format!("cannot make a temporary folder for the recording: {error}"))
-                .hint("TMPDIR says where they are made")
-        })?;
+        let folder = TemporaryFolder::new("the recording")?;
         let database = folder.path().join("recording.db");
         put(&database)?;
         Ok(Self { database, folder: Some(folder), is_text: true, first_seq, first, first_at: None })
@@ -140,119 +134,6 @@ impl Sources {
         let store = Store::open(&self.database)?;
         let is_text = self.is_text;
         Ok(Opened { store, first_seq: self.first_seq, zone: TimeZone::system(), is_text })
-    }
-}
-
-/// Which rules were broken, as far as a session was followed: told by one thread, waited for by another.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Judged(Arc<(Mutex<Judgement>, Condvar)>);
-
-#[derive(Debug, Default)]
-struct Judgement {
-    /// The question for which it is followed.
-    ticket: Option<Ticket>,
-    key: Option<SessionKey>,
-    /// All up to this message was followed.
-    through: u64,
-    /// All that there was at the last look was followed.
-    complete: bool,
-    /// Nothing more will come.
-    over: bool,
-    /// It cannot be followed.
-    lost: bool,
-    /// How often somebody began to wait, and which of these waits were seen before the last look began.
-    waits: u64,
-    seen_waits: u64,
-    findings: Arc<Findings>,
-}
-
-/// How far a look at a session came.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    pub(super) through: u64,
-    pub(super) complete: bool,
-    pub(super) over: bool,
-    /// What [`Judged::look`] said before.
-    pub(super) seen_waits: u64,
-}
-
-/// How a wait ended.
-#[derive(Debug)]
-pub(super) enum Waited {
-    Known(Arc<Findings>),
-    /// The session is not followed, or not any more.
-    Lost,
-    /// Nobody wants to know.
-    Over,
-}
-
-impl Judged {
-    fn now(&self) -> MutexGuard<'_, Judgement> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Another session is followed now, or will be as soon as the question comes up. One that was asked for before changes
-    /// nothing: it was withdrawn.
-    pub(super) fn begin(&self, ticket: Ticket, key: SessionKey) {
-        let mut now = self.now();
-        if now.ticket.is_none_or(|newest| newest < ticket) {
-            *now = Judgement { ticket: Some(ticket), key: Some(key), ..Judgement::default() };
-        }
-        drop(now);
-        self.0.1.notify_all();
-    }
-
-    /// To be asked before a session is looked at, so that who waits by then knows that this look saw all.
-    pub(super) fn look(&self) -> u64 {
-        self.now().waits
-    }
-
-    /// So much was found in addition.
-    pub(super) fn add(&self, ticket: Ticket, found: &[FindingLine], look: Look) {
-        let mut now = self.now();
-        if now.ticket != Some(ticket) {
-            return;
-        }
-        if !found.is_empty() {
-            let findings = Arc::make_mut(&mut now.findings);
-            for finding in found {
-                findings.entry(finding.at).or_default().push((finding.rule, finding.severity));
-            }
-        }
-        (now.through, now.complete, now.over) = (look.through, look.complete, look.over);
-        if look.complete {
-            now.seen_waits = look.seen_waits;
-        }
-        drop(now);
-        self.0.1.notify_all();
-    }
-
-    /// The session cannot be followed any more.
-    pub(super) fn lose(&self, ticket: Ticket) {
-        let mut now = self.now();
-        now.lost |= now.ticket == Some(ticket);
-        drop(now);
-        self.0.1.notify_all();
-    }
-
-    /// The findings of a session once they are complete up to a message at least; up to its end when it is over.
-    pub(super) fn wait(&self, key: SessionKey, last_seq: u64, live: bool, is_over: impl Fn() -> bool) -> Waited {
-        let mut now = self.now();
-        now.waits += 1;
-        let wait = now.waits;
-        loop {
-            if is_over() {
-                return Waited::Over;
-            }
-            if now.key != Some(key) || now.lost {
-                return Waited::Lost;
-            }
-            let is_enough = live && (last_seq <= now.through || wait <= now.seen_waits);
-            if now.complete && (now.over || is_enough) {
-                return Waited::Known(now.findings.clone());
-            }
-            now = self.0.1.wait_timeout(now, LOOK).unwrap_or_else(PoisonError::into_inner).0;
-        }
     }
 }
 
@@ -329,11 +210,12 @@ pub(super) struct Asked {
     whole: Sender<(Ticket, Query)>,
     compare: Sender<(Ticket, Query)>,
     all: Sender<(Ticket, Query)>,
+    pictures: Sender<(Ticket, Query)>,
     withdrawn: Withdrawn,
     pub(super) judged: Judged,
     /// The folder of a database that is there for as long as this is. The threads may be in the middle of something when the
     /// program ends, and drop nothing.
-    _folder: Option<TempDir>,
+    _folder: Option<TemporaryFolder>,
 }
 
 impl Asked {
@@ -367,6 +249,7 @@ impl Asked {
             whole: start("figures", figures::answer_all)?,
             compare: start("comparing", figures::compare::answer_all)?,
             all: start("all sessions", figures::answer_all)?,
+            pictures: start("images", picture::answer_all)?,
             withdrawn,
             judged: answers.judged,
             _folder: folder,
@@ -395,6 +278,7 @@ impl Asked {
             Query::Overview(_) | Query::Stats(..) | Query::Tools(..) => &self.whole,
             Query::Compare(..) | Query::CompareLine(..) | Query::CompareReport(..) => &self.compare,
             Query::Search(_) => &self.all,
+            Query::Picture(_) => &self.pictures,
         };
         // A thread that ended has said why.
         let _ = thread.send((ticket, query));
@@ -407,92 +291,7 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
-    use tap_session::{At, Severity};
-
     use super::*;
-
-    const KEY: SessionKey = SessionKey(7);
-
-    fn finding(seq: u64) -> FindingLine {
-        FindingLine {
-            at: At { seq, member: 0 },
-            rule: "RPC-001",
-            title: "",
-            advice: "",
-            severity: Severity::Error,
-            detail: String::new(),
-            by: "server",
-        }
-    }
-
-    /// How many findings are known to who does not wait; `None` when they are not complete, -1 when they never will be.
-    fn known(judged: &Judged, key: SessionKey, last_seq: u64, live: bool) -> Option<i64> {
-        let looks = Cell::new(0);
-        let is_over = || looks.replace(looks.get() + 1) > 0;
-        match judged.wait(key, last_seq, live, is_over) {
-            Waited::Known(findings) => i64::try_from(findings.len()).ok(),
-            Waited::Lost => Some(-1),
-            Waited::Over => None,
-        }
-    }
-
-    #[test]
-    fn findings_are_known_when_all_that_was_asked_for_was_followed() {
-        for (live, complete, through, over, expected) in [
-            (true, false, 9, false, None),
-            (true, true, 9, false, Some(1)),
-            // The session grew after the last look at it.
-            (true, true, 8, false, None),
-            // What only the end breaks is not told yet.
-            (false, true, 9, false, None),
-            (false, true, 9, true, Some(1)),
-            (true, true, 9, true, Some(1)),
-        ] {
-            let judged = Judged::default();
-            judged.begin(Ticket(3), KEY);
-            judged.add(Ticket(3), &[finding(2)], Look { through, complete, over, seen_waits: 0 });
-            assert_eq!(known(&judged, KEY, 9, live), expected, "{live} {complete} {through} {over}");
-        }
-    }
-
-    #[test]
-    fn a_look_that_began_after_the_question_saw_all_that_there_was() {
-        let judged = Judged::default();
-        judged.begin(Ticket(3), KEY);
-        let wait = std::thread::spawn({
-            let judged = judged.clone();
-            move || judged.wait(KEY, 9, true, || false)
-        });
-        while judged.look() == 0 {
-            std::thread::yield_now();
-        }
-        let look = Look { through: 8, complete: true, over: false, seen_waits: judged.look() };
-        judged.add(Ticket(3), &[finding(2)], look);
-        assert!(matches!(wait.join().unwrap(), Waited::Known(findings) if findings.len() == 1));
-    }
-
-    #[test]
-    fn nobody_waits_for_a_session_that_is_not_followed() {
-        let judged = Judged::default();
-        assert_eq!(known(&judged, KEY, 1, false), Some(-1), "none is");
-        judged.begin(Ticket(3), KEY);
-        assert_eq!(known(&judged, KEY, 1, false), None, "it will be");
-        judged.begin(Ticket(4), SessionKey(8));
-        assert_eq!(known(&judged, KEY, 1, false), Some(-1), "another one is");
-        let all = Look { through: 9, complete: true, over: true, seen_waits: 0 };
-        // The thread that follows does not know yet.
-        judged.begin(Ticket(3), KEY);
-        judged.add(Ticket(3), &[finding(2)], all);
-        judged.lose(Ticket(3));
-        assert_eq!(known(&judged, SessionKey(8), 1, false), None);
-        judged.add(Ticket(4), &[], all);
-        assert_eq!(known(&judged, SessionKey(8), 1, false), Some(0), "what is found in one is not told of the other");
-        judged.begin(Ticket(5), KEY);
-        judged.lose(Ticket(5));
-        assert_eq!(known(&judged, KEY, 1, false), Some(-1), "it cannot be followed");
-    }
 
     #[test]
     fn questions_that_were_withdrawn_do_not_pile_up() {

@@ -15,7 +15,8 @@ use tap_session::{At, Severity};
 use tap_store::{SessionId, StoreError};
 
 use self::followed::Followed;
-use super::asked::{Answers, Look, Opened};
+use super::asked::{Answers, Opened};
+use super::judged::Look;
 use super::links::Links;
 use super::message;
 

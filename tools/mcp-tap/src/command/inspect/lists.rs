@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tap_inspector::{Answer, EndKind, MarkLine, Moment, Query, Row, SessionKey, SessionLine, Ticket};
+use tap_inspector::{Answer, Began, EndKind, Growth, MarkLine, Moment, Query, Row, SessionKey, SessionLine, Ticket};
 use tap_session::{At, MessageRow};
 use tap_store::{Bookmark, EndReason, ListKind, Part, Refused, Session, SessionId, Store, StoreError};
 
@@ -34,9 +34,7 @@ const WORK: Duration = Duration::from_millis(10);
 /// A session that is watched, and what was told of it.
 struct Watched {
     ticket: Ticket,
-    key: SessionKey,
-    last_seq: u64,
-    live: bool,
+    told: Growth,
     /// It is worked out what all of it meant.
     complete: bool,
 }
@@ -89,7 +87,8 @@ impl<'a> Lists<'a> {
             Query::Sessions => self.sessions(ticket),
             Query::Watch(key) => {
                 let live = self.store().is_live(SessionId(key.0));
-                self.watched = Some(Watched { ticket, key, last_seq: 0, live, complete: false });
+                let told = Growth { session: key, last_seq: 0, live, complete: false };
+                self.watched = Some(Watched { ticket, told, complete: false });
                 Ok(())
             }
             Query::Rows(query) => rows::rows(self, ticket, &query),
@@ -147,7 +146,8 @@ impl<'a> Lists<'a> {
             | Query::Compare(..)
             | Query::CompareLine(..)
             | Query::CompareReport(..)
-            | Query::Search(_) => Ok(()),
+            | Query::Search(_)
+            | Query::Picture(_) => Ok(()),
         };
         if let Err(error) = done {
             answers.fail(Some(ticket), error.to_string());
@@ -205,16 +205,16 @@ impl<'a> Lists<'a> {
     }
 
     /// Whether there is something to be worked out while nobody asks.
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.watched.as_ref().is_some_and(|watched| !watched.complete) || self.figures.is_some()
     }
 
     /// Works something out: first of the session that is looked at, then of the others in the list.
-    fn work(&mut self) {
+    pub(super) fn work(&mut self) {
         let store = self.store();
         if let Some(watched) = self.watched.as_mut().filter(|watched| !watched.complete) {
             // What cannot be read is told to who asks for it.
-            watched.complete = store.catch_up_for(SessionId(watched.key.0), WORK).unwrap_or(true);
+            watched.complete = store.catch_up_for(SessionId(watched.told.session.0), WORK).unwrap_or(true);
             if watched.complete {
                 self.look();
             }
@@ -245,17 +245,17 @@ impl<'a> Lists<'a> {
         let Some(watched) = self.watched.as_mut() else {
             return;
         };
-        let id = SessionId(watched.key.0);
+        let id = SessionId(watched.told.session.0);
         // Asked first, so that what is written in between is seen in the last look.
         let live = store.is_live(id);
-        if watched.live && watched.complete && store.catch_up_for(id, CATCH_UP).is_err() {
+        if watched.told.live && watched.complete && store.catch_up_for(id, CATCH_UP).is_err() {
             return;
         }
-        let newest = last_seq(store, id).unwrap_or(watched.last_seq);
-        if newest != watched.last_seq || live != watched.live {
-            watched.last_seq = newest;
-            watched.live = live;
-            self.answers.give(watched.ticket, Answer::Grown(watched.key, newest, live));
+        let last_seq = last_seq(store, id).unwrap_or(watched.told.last_seq);
+        let now = Growth { last_seq, live, complete: watched.complete, ..watched.told };
+        if now != watched.told {
+            watched.told = now;
+            self.answers.give(watched.ticket, Answer::Grown(now));
         }
     }
 
@@ -377,12 +377,18 @@ pub(super) fn clock(zone: &TimeZone, unix_ns: u64, format: &str) -> String {
     timestamp.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
+/// When something began, where the person is.
+pub(super) fn began(zone: &TimeZone, unix_ns: u64) -> Began {
+    let told = |format| clock(zone, unix_ns, format);
+    Began { unix_ns, this_year: told("%b %d %H:%M"), other_year: told("%Y-%m-%d %H:%M") }
+}
+
 fn lines(store: &Store, sessions: &[Session], zone: &TimeZone) -> Result<Vec<SessionLine>, StoreError> {
     let references = shortest(sessions);
     let lines = sessions.iter().zip(references).map(|(session, name)| line(store, session, name, zone));
     let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
-    // Live ones first; the others stay in their order, the newest first.
-    lines.sort_by_key(|line| line.end != EndKind::Live);
+    // Live ones first; the others as they began, the newest first: what was imported last may be old.
+    lines.sort_by_key(|line| (line.end != EndKind::Live, std::cmp::Reverse(line.began.unix_ns)));
     Ok(lines)
 }
 
@@ -407,7 +413,7 @@ fn line(store: &Store, session: &Session, reference: String, zone: &TimeZone) ->
         server: digest.identity.server.clone(),
         revision: digest.identity.revision.clone(),
         transport: session.start.transport.name(),
-        began: clock(zone, session.start.opened_unix_ns, "%b %d %H:%M"),
+        began: began(zone, session.start.opened_unix_ns),
         lasted_ns: lasted_ns(session),
         end,
         end_words,

@@ -11,13 +11,11 @@ use super::asked::Opened;
 use super::lists::{Lists, clock};
 use crate::command::log::outcome::{is_settled, outcome};
 use crate::output::Style;
+use crate::said::{BEGINNING_BYTES, beginning, said};
 use crate::text::{duration, size};
 
 /// How much of a message is looked at for its digest, bytes.
 const DIGEST_BYTES: u64 = 2_048;
-
-/// How much of a digest is kept, bytes.
-const DIGEST_TEXT_BYTES: usize = 200;
 
 /// How much of a message is shown, bytes.
 const SHOWN_BYTES: u64 = 8 * 1024 * 1024;
@@ -79,32 +77,12 @@ fn digest(store: &Store, id: SessionId, listed: &Listed) -> Result<Digested, Sto
             digest.arguments = said(&start);
         }
         RowKind::Stderr | RowKind::NotJson | RowKind::NotAMessage => {
-            let start = store.frame_start(id, row.at.seq, DIGEST_TEXT_BYTES as u64)?;
+            let start = store.frame_start(id, row.at.seq, BEGINNING_BYTES as u64)?;
             digest.outcome = beginning(String::from_utf8_lossy(&start).trim_end());
         }
         _ => {}
     }
     Ok(digest)
-}
-
-/// What an answer says in words: the message of an error, the first text of a tool, or its beginning.
-pub(super) fn said(start: &[u8]) -> String {
-    let node = Node::new(start);
-    let message = node.at(&["error", "message"]).and_then(Node::text);
-    let text = || node.at(&["result", "content"])?.elements().find_map(|item| item.get("text")?.text());
-    match message.or_else(text) {
-        Some(text) => beginning(&text),
-        None => match node.get("result") {
-            Some(result) => beginning(&String::from_utf8_lossy(result.bytes())),
-            None => String::new(),
-        },
-    }
-}
-
-/// The beginning of a text, on one line.
-pub(super) fn beginning(text: &str) -> String {
-    let cut = &text[..text.floor_char_boundary(DIGEST_TEXT_BYTES)];
-    cut.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A message whole, with the other half of its call; `None` when it is not there any more.

@@ -7,6 +7,7 @@ mod counted;
 mod detail;
 mod marks;
 mod pages;
+mod picture;
 mod search;
 mod sessions;
 mod threads;
@@ -50,6 +51,7 @@ struct Bench<'a> {
     figures: Figures<'a>,
     compare: Comparer<'a>,
     withdrawn: Withdrawn,
+    answers: Answers,
     inputs: &'a Receiver<Input>,
     /// What was to be done outside, in words.
     done: Vec<String>,
@@ -81,7 +83,13 @@ impl Bench<'_> {
                         }
                     }
                     Query::About(..) => self.about.answer(ticket, query),
-                    _ => self.lists.answer(ticket, query),
+                    Query::Picture(_) => super::picture::answer(ticket, query, &self.answers),
+                    _ => {
+                        self.lists.answer(ticket, query);
+                        while self.lists.has_work() {
+                            self.lists.work();
+                        }
+                    }
                 },
                 Effect::Cancel(ticket) => self.withdrawn.withdraw(ticket),
                 Effect::Copy(text) => self.done.push(format!("copy {text}")),
@@ -139,19 +147,35 @@ fn look<R>(recording: &str, size: (u16, u16), opens: bool, run: impl FnOnce(&mut
     look_at(&opened(recording), size, opens, run)
 }
 
+/// Looks at a recording in colours.
+fn look_in<R>(theme: Theme, recording: &str, size: (u16, u16), run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
+    look_with(theme, &opened(recording), size, true, run)
+}
+
 /// Looks at the newest of some recordings.
 fn look_at<R>(opened: &Opened, size: (u16, u16), opens: bool, run: impl FnOnce(&mut Bench<'_>) -> R) -> R {
+    look_with(Theme::plain(), opened, size, opens, run)
+}
+
+fn look_with<R>(
+    theme: Theme,
+    opened: &Opened,
+    size: (u16, u16),
+    opens: bool,
+    run: impl FnOnce(&mut Bench<'_>) -> R,
+) -> R {
     let (to, inputs) = channel();
     let withdrawn = Withdrawn::default();
     let answers = Answers::new(to, withdrawn.clone());
     let mut bench = Bench {
-        inspector: Inspector::new(Theme::plain(), size, 0),
+        inspector: Inspector::new(theme, size, 0),
         lists: Lists::new(opened, &answers),
         about: Around::new(opened, &answers),
         depth: Depth::new(opened, &answers),
         figures: Figures::new(opened, &answers),
         compare: Comparer::new(opened, &answers),
         withdrawn,
+        answers: answers.clone(),
         inputs: &inputs,
         done: Vec::new(),
         size,
@@ -256,6 +280,9 @@ fn figures_of_a_session() {
     assert_snapshot!("stats_in_scope", screen("demo.jsonl", SMALL, "/ 'tool:forecast' enter 5"));
     assert_snapshot!("stats_tiny", screen("demo.jsonl", (40, 10), "5"));
     assert_snapshot!("stats_calls", screen("demo.jsonl", SMALL, "5 j j j enter"));
+    assert_snapshot!("stats_by_hour", screen("demo.jsonl", SMALL, "5 b b"));
+    assert_snapshot!("stats_by_error", screen("demo.jsonl", SMALL, "5 b b b"));
+    assert_snapshot!("stats_of_an_error", screen("demo.jsonl", SMALL, "5 b b b j enter"));
 }
 
 /// Two sessions of MCP over HTTP.
@@ -263,8 +290,8 @@ const HTTP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/command/inspect/tes
 
 #[test]
 fn figures_and_tools_over_http() {
-    assert_snapshot!("stats_by_conversation", screen(HTTP, SMALL, "5 b b j"));
-    assert_snapshot!("stats_of_a_conversation", screen(HTTP, SMALL, "5 b b j enter"));
+    assert_snapshot!("stats_by_conversation", screen(HTTP, SMALL, "5 b b b b j"));
+    assert_snapshot!("stats_of_a_conversation", screen(HTTP, SMALL, "5 b b b b j enter"));
     assert_snapshot!("tools_http_first", screen(HTTP, SMALL, "# '3' enter 8"));
     assert_snapshot!("tools_http_second", screen(HTTP, SMALL, "G 8"));
 }
@@ -335,9 +362,80 @@ fn help_palette_and_prompts() {
     assert_snapshot!("help", screen("demo.jsonl", SMALL, "?"));
     assert_snapshot!("palette", screen("demo.jsonl", SMALL, ": 'prob'"));
     assert_snapshot!("filter_completes", screen("demo.jsonl", SMALL, "/ 'is:'"));
+    // A name that the server offers and nobody called; names as they are at hand.
+    let completed = |keys: &str| screen("demo.jsonl", SMALL, keys);
+    let names = completed("/ 'tool:'");
+    for name in ["forecast", "forecsat", "report"] {
+        assert!(names.contains(name), "{names}");
+    }
+    for (keys, expected) in [
+        ("/ 'tool:rep' tab", "/ tool:report"),
+        ("/ 'is:ok+-tool=forecs' tab", "/ is:ok -tool=forecsat"),
+        ("/ 'm:in' tab", "/ m:initialize"),
+        ("/ 'tool:fo' tab", "/ tool:forec"),
+        ("/ 'body:fo' tab", "/ body:fo "),
+    ] {
+        let screen = completed(keys);
+        assert!(screen.contains(expected), "{keys}\n{screen}");
+    }
     assert_snapshot!("filter_is_wrong", screen("demo.jsonl", SMALL, "/ 'tool:x+latncy>2s'"));
     assert_snapshot!("filter_is_on", screen("demo.jsonl", SMALL, "/ 'is:error' enter"));
     assert_snapshot!("filter_fits_nothing", screen("demo.jsonl", SMALL, "/ 'tool:nothing' enter"));
+}
+
+/// What was said of one view does not stand under another.
+#[test]
+fn what_was_said_ends_with_its_view() {
+    for (keys, said, there) in [
+        ("v", "a row a message", true),
+        ("v 4", "a row a message", false),
+        ("G .", "this is the last message", false),
+        ("v G .", "this is the last message", true),
+        ("v G . 5", "this is the last message", false),
+        ("G ]", "no problem after this message", true),
+        ("G ] 1", "no problem after this message", false),
+    ] {
+        let screen = screen("demo.jsonl", SMALL, keys);
+        assert_eq!(screen.contains(said), there, "{keys}\n{screen}");
+    }
+}
+
+#[test]
+fn state_and_tools_are_of_the_same_message() {
+    for (keys, state, tools) in [
+        ("# '5' enter", "after message 5 of", "as of #5 and its answer #7"),
+        ("v # '5' enter", "after message 5 of", "as of #5 and its answer #7"),
+        ("v # '4' enter", "after message 4 of", "as of #4 "),
+        (". .", "after message 3 of", "as of #3 "),
+    ] {
+        let shown = |view: &str| screen("demo.jsonl", LARGE, &format!("{keys} {view}")) + " ";
+        assert!(shown("4").contains(state), "{keys}\n{}", shown("4"));
+        assert!(shown("8").replace('\n', " \n").contains(tools), "{keys}\n{}", shown("8"));
+    }
+}
+
+/// What was imported last may be the oldest.
+#[test]
+fn sessions_stand_as_they_began() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = tap_store::Store::open_or_create(&folder.path().join("tap.db")).unwrap();
+    for text in OFFERS.iter().rev() {
+        tap_store::import(&store, std::io::Cursor::new(text.as_bytes()), std::path::Path::new("x.jsonl"), "x").unwrap();
+    }
+    let opened = Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false };
+    let list = |now_unix_ns: u64| {
+        look_at(&opened, LARGE, false, |bench| {
+            bench.feed(Input::Tick(now_unix_ns));
+            let screen = bench.screen();
+            let lines = screen.lines().filter(|line| line.starts_with(" · "));
+            lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        })
+    };
+    // The server of version 2 came later. In another year the day is told with its year.
+    let this_year = list(1_764_600_000_000_000_000);
+    assert!(this_year[0].contains("files 2") && this_year[0].contains("Nov 30 12:01"), "{this_year:#?}");
+    assert!(this_year[1].contains("files 1") && this_year[1].contains("Nov 30 12:00"), "{this_year:#?}");
+    assert!(list(NOW_UNIX_NS)[0].contains(" 2025-11-30 "), "{:#?}", list(NOW_UNIX_NS));
 }
 
 #[test]
@@ -348,6 +446,7 @@ fn screens_of_any_size_are_drawn() {
         }
     }
     assert_snapshot!("tiny", screen("demo.jsonl", (40, 10), ""));
+    assert_snapshot!("sessions_narrow", look("demo.jsonl", (30, 12), false, |bench| bench.screen()));
     assert_eq!(screen("demo.jsonl", (10, 3), ""), "too small\n\n");
 }
 

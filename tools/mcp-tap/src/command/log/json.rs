@@ -46,6 +46,14 @@ pub(crate) fn row_json(
         "exchange": exchange,
         "conversation": listed.conversation.map(|number| number.0),
         "http_status": http_status,
+        "done": row.done.as_ref().map(|done| json!({
+            "deed": done.deed.name(),
+            "made": done.made,
+            "fault": done.fault,
+            "held_ns": done.held_ns,
+            "other_seq": done.other.map(|other| other.seq),
+            "by": &*done.by,
+        })),
         "notes": row.notes.names().collect::<Vec<_>>(),
     });
     let row_text = row_text.to_string();

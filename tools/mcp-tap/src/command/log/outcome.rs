@@ -1,7 +1,7 @@
 //! What became of a request or an exchange, in a few words, for the column of a list.
 
 use tap_exchange::Exchange;
-use tap_frame::HttpEnd;
+use tap_frame::{Became, HttpEnd};
 use tap_session::{FrameEnd, RowKind, Status};
 use tap_store::Listed;
 
@@ -14,6 +14,14 @@ const SUBSCRIPTION: &str = "subscriptions/listen";
 /// `live` is whether what is missing may still come.
 pub(crate) fn outcome(listed: &Listed, exchange: Option<&Exchange>, live: bool) -> (Style, String) {
     let row = &listed.row;
+    if let (RowKind::Request, None, Some(done)) = (row.kind, row.status, &row.done) {
+        match done.deed.became() {
+            Became::Waiting if live => return (Style::Warning, "held".into()),
+            Became::Waiting => return (Style::Warning, "held to the end".into()),
+            Became::Stopped | Became::Replaced if !done.made => return (Style::Warning, done.deed.name().into()),
+            Became::Stopped | Became::Replaced | Became::WentOn => {}
+        }
+    }
     match (row.kind, row.status) {
         (RowKind::Exchange, _) => of_exchange(listed, exchange, live),
         (_, Some(Status::Ok)) => (Style::Good, "ok".into()),
@@ -78,7 +86,8 @@ pub(crate) fn is_settled(listed: &Listed, exchange: Option<&Exchange>) -> bool {
                 exchange.is_some_and(|exchange| matches!(exchange.end, Some(HttpEnd::ByClient | HttpEnd::ByServer)));
             let is_subscription = listed.row.method.as_deref() == Some(SUBSCRIPTION);
             let is_open = is_subscription && exchange.is_some_and(|exchange| exchange.status.is_some());
-            listed.row.status.is_some() || left || is_open
+            let is_kept_back = listed.row.done.as_ref().is_some_and(|done| done.was_kept_back());
+            listed.row.status.is_some() || is_kept_back || left || is_open
         }
         RowKind::Exchange => {
             exchange.is_none_or(|exchange| exchange.status.is_some() || exchange.ended_at_ns.is_some())

@@ -1,13 +1,15 @@
 //! Recordings to play: text files are read as they are played, sessions of a database too.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use bytes::Bytes;
 use tap_compare::Rules;
+use tap_exchange::{HttpReading, Read};
 use tap_frame::{Channel, Frame, Origin};
-use tap_replay::{InMemory, Recording, Source, Unit};
+use tap_replay::{Recording, Source, Unit};
 use tap_session::{At, Recorded};
 use tap_store::{Profile, SessionId, Store, StoreError, TextFrame, TextFrames, TextPlace, Transport, text_frame};
 
@@ -26,7 +28,9 @@ pub(in crate::command) fn source(global: &Global, reference: &Reference) -> Resu
             let name = path.to_string_lossy().into_owned();
             let rules = rules(&name, frames.rules())?;
             let is_fixture = frames.profile() == Profile::Fixture;
-            let recording = Text { path, frames: Some(frames), places: Vec::new(), part: reference.part };
+            let again =
+                BufReader::new(File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?);
+            let recording = Text { path, frames: Some(frames), again, places: Vec::new(), part: reference.part };
             return Ok(Source { name, rules, is_fixture, recording: Box::new(recording) });
         }
     }
@@ -35,7 +39,7 @@ pub(in crate::command) fn source(global: &Global, reference: &Reference) -> Resu
     let rules = rules(&name, found.rules.as_deref())?;
     let is_fixture = found.is_fixture();
     let recording: Box<dyn Recording> = match found.is_http() {
-        true => Box::new(InMemory::new(http_units(&found)?)),
+        true => Box::new(StoredHttp::new(found)?),
         false => Box::new(Stored::new(found)),
     };
     Ok(Source { name, rules, is_fixture, recording })
@@ -79,6 +83,8 @@ fn unit(frame: Frame, line: Option<u64>) -> Option<Unit> {
 struct Text {
     path: &'static Path,
     frames: Option<TextFrames<'static, BufReader<File>>>,
+    /// The same file, for what is read once more: another may have its name by then.
+    again: BufReader<File>,
     /// Where each frame is, the first at 0, from the one on that is named first.
     places: Vec<(u64, u64)>,
     part: Part,
@@ -113,7 +119,7 @@ impl Recording for Text {
 
     fn bytes(&mut self, number: u64) -> Option<Bytes> {
         let (line, at) = *self.places.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
-        let read = open(self.path).and_then(|file| text_frame(file, self.path, TextPlace { line, at }));
+        let read = text_frame(&mut self.again, self.path, TextPlace { line, at });
         read.map_err(|error| say(&error.to_string())).ok()
     }
 
@@ -179,25 +185,67 @@ impl Recording for Stored {
     }
 }
 
-/// All messages of a recording over HTTP, or of the one session in it that is meant.
-fn http_units(found: &Found) -> Result<Vec<Unit>, Failure> {
-    use std::ops::ControlFlow;
-    let mut units = Vec::new();
-    found.store.read_http(found.session.id, |read, _| {
-        if let Some(read) = read.frame
-            && found.wants(read.conversation)
-            && found.part.contains(At { seq: read.frame.seq, member: 0 })
-            && !read.frame.bytes.is_empty()
-            && let Some(unit) = unit(read.frame, None)
-        {
-            let conversation = read.conversation.map_or(0, |number| number.0);
-            units.push(Unit { conversation, exchange: read.exchange, ..unit });
-        }
-        Ok::<_, Failure>(ControlFlow::Continue(()))
-    })?;
-    // What belongs to no session is no conversation of its own, where there is one.
-    if units.iter().any(|unit| unit.conversation != 0) {
-        units.retain(|unit| unit.conversation != 0);
+/// A session of a database over HTTP, or one conversation in it: read segment by segment.
+struct StoredHttp {
+    found: Found,
+    reading: HttpReading,
+    /// What was read and not asked for yet.
+    units: VecDeque<Unit>,
+    /// Whether what belongs to no session of MCP is left out: it is no conversation of its own where there is one.
+    has_conversations: bool,
+    has_ended: bool,
+}
+
+impl StoredHttp {
+    fn new(found: Found) -> Result<Self, StoreError> {
+        found.store.catch_up(found.session.id, |_| {})?;
+        let has_conversations = !found.store.conversations(found.session.id)?.is_empty();
+        let (reading, units) = (HttpReading::new(), VecDeque::new());
+        Ok(Self { found, reading, units, has_conversations, has_ended: false })
     }
-    Ok(units)
+
+    /// Reads the next segment, or what the end of the recording makes of what is open.
+    fn read_on(&mut self) {
+        let Self { found, reading, units, has_conversations, has_ended } = self;
+        let mut take = |read: Read| {
+            if let Some(read) = read.frame
+                && found.wants(read.conversation)
+                && found.part.contains(At { seq: read.frame.seq, member: 0 })
+                && !read.frame.bytes.is_empty()
+                && let Some(unit) = unit(read.frame, None)
+            {
+                let conversation = read.conversation.map_or(0, |number| number.0);
+                if conversation != 0 || !*has_conversations {
+                    units.push_back(Unit { conversation, exchange: read.exchange, ..unit });
+                }
+            }
+        };
+        match found.store.feed_http(found.session.id, reading, &mut |read, _| take(read)) {
+            Ok(true) => {}
+            Ok(false) => {
+                *has_ended = true;
+                if !found.store.is_live(found.session.id) {
+                    reading.finish(&mut |read, _| take(read));
+                }
+            }
+            Err(error) => {
+                say(&format!("{error}; the recording is played up to there"));
+                *has_ended = true;
+            }
+        }
+    }
+}
+
+impl Recording for StoredHttp {
+    fn next(&mut self) -> Option<Unit> {
+        while self.units.is_empty() && !self.has_ended {
+            self.read_on();
+        }
+        self.units.pop_front()
+    }
+
+    fn bytes(&mut self, number: u64) -> Option<Bytes> {
+        let frame = self.found.store.frame(self.found.session.id, number);
+        frame.map_err(|error| say(&error.to_string())).ok()?.map(|frame| frame.bytes)
+    }
 }

@@ -48,22 +48,16 @@ impl Told {
         if more > 0 {
             say(&format!("replay: {} more had no recorded answer", counted(more as u64, "request")));
         }
-        if !report.unused.is_empty() && (!self.quiet || dials.strict) {
-            let n = report.n_unused;
-            let at_least = if report.looked_at_all { "" } else { "at least " };
-            let mut text = format!("replay: {at_least}{} nobody made", counted(n, "recorded request"));
-            for unused in report.unused.iter().take(TOLD_UNUSED) {
+        if !report.unused.is_empty() && dials.report_in.is_none() && (!self.quiet || dials.strict) {
+            let unused = report.unused.iter().map(|unused| {
                 let place =
                     unused.line.map_or_else(|| format!("message {}", unused.number), |line| format!("line {line}"));
-                text.push_str(&format!("\n  {place} of {}  {}", unused.recording, unused.what));
-            }
-            let told = report.unused.len().min(TOLD_UNUSED) as u64;
-            if n > told {
-                text.push_str(&format!("\n  and {} more", n - told));
-            }
-            say(&shown(&text, true));
+                format!("{place} of {}  {}", unused.recording, unused.what)
+            });
+            tell_unused(report.n_unused, report.looked_at_all, unused);
         }
-        let Some(path) = &dials.report else {
+        let in_folder = dials.report_in.as_ref().map(|folder| super::sessions::file_in(folder));
+        let Some(path) = dials.report.as_ref().or(in_folder.as_ref()) else {
             return Ok(());
         };
         let file = NewFile::create(path, Readers::Usual)?;
@@ -72,4 +66,19 @@ impl Told {
         writeln!(out, "{json:#}").map_err(|error| crate::new_file::cannot_write(path, &error))?;
         file.finish()
     }
+}
+
+/// Tells which recorded requests nobody made: how many, and the first of them.
+pub(super) fn tell_unused(n: u64, looked_at_all: bool, unused: impl Iterator<Item = String>) {
+    let at_least = if looked_at_all { "" } else { "at least " };
+    let mut text = format!("replay: {at_least}{} nobody made", counted(n, "recorded request"));
+    let mut n_told = 0;
+    for unused in unused.take(TOLD_UNUSED) {
+        text.push_str(&format!("\n  {unused}"));
+        n_told += 1;
+    }
+    if n > n_told {
+        text.push_str(&format!("\n  and {} more", n - n_told));
+    }
+    say(&shown(&text, true));
 }

@@ -10,7 +10,7 @@ use crate::output::Output;
 
 pub(super) fn write(out: &mut Output, all: &[Checked]) -> std::io::Result<()> {
     out.json(&json!({
-        "same": all.iter().all(|this| this.verdict.is_same()),
+        "same": all.iter().all(|this| this.is_fine()),
         "recordings": all.iter().map(one).collect::<Vec<_>>(),
     }))
 }
@@ -34,6 +34,7 @@ fn one(checked: &Checked) -> Value {
     json!({
         "name": checked.name,
         "same": verdict.is_same(),
+        "too_old": checked.too_old,
         "server": {"recorded": verdict.recorded_server, "live": verdict.live_server},
         "lists": lists.collect::<Vec<_>>(),
         "calls": verdict.checks.iter().map(call).collect::<Vec<_>>(),

@@ -18,6 +18,10 @@ pub(super) fn write(out: &mut Output, all: &[Checked]) -> Result<(), Failure> {
     let mut suites = Vec::new();
     for checked in all {
         let name = shown(&checked.name, false);
+        if let Some(too_old) = &checked.too_old {
+            let case = Case { name: "age".into(), failure: Some((too_old.clone(), String::new())) };
+            suites.push((format!("{name} age"), vec![case]));
+        }
         for list in &checked.verdict.lists {
             suites.push((format!("{name} {}s", list.kind.one()), drifted(&list.drift)));
         }

@@ -1,7 +1,8 @@
 //! One recorded conversation played to a live server, and the session that is left open.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use tap_jsonrpc::{Content, Kind, RawId, scan};
@@ -10,6 +11,9 @@ use tap_replay::{Client, ClientOutput};
 use super::server::{Ended, Event, Server};
 use crate::recording::say;
 use crate::text::shown;
+
+/// How much of a message is shown to somebody who is asked, characters.
+const SHOWN: usize = 400;
 
 /// How a session went.
 pub(super) struct Played {
@@ -22,16 +26,30 @@ pub(super) struct Played {
 }
 
 /// Plays until all is said and answered, or given up.
-pub(super) fn play(server: &mut Server, mut client: Client) -> Played {
-    let begun = Instant::now();
-    let now_ns = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+pub(super) fn play(server: &mut Server, mut client: Client, mut asking: Option<&mut Asking>) -> Played {
+    let mut begun = Instant::now();
+    // What happened while a person was asked, to be looked at after.
+    let mut happened: VecDeque<Event> = VecDeque::new();
     let mut notes = Vec::new();
     let (mut has_spoken, mut is_stopped) = (false, false);
     loop {
-        client.time(now_ns());
+        client.time(since(begun));
         while let Some(output) = client.poll() {
             match output {
-                ClientOutput::Send(line) => server.send(line),
+                ClientOutput::Send(line) => {
+                    if let Some(asking) = &mut asking {
+                        let before = Instant::now();
+                        let goes_on = asking.ask(server, &line, &mut happened);
+                        // Nobody is late because a person thinks.
+                        begun += before.elapsed();
+                        if !goes_on {
+                            is_stopped = true;
+                            client.stop();
+                            break;
+                        }
+                    }
+                    server.send(line);
+                }
                 ClientOutput::Note(note) => notes.push(note.to_string()),
             }
         }
@@ -39,10 +57,13 @@ pub(super) fn play(server: &mut Server, mut client: Client) -> Played {
             break;
         }
         let until = client.deadline_ns().map(|deadline_ns| begun + Duration::from_nanos(deadline_ns));
-        match server.next(until) {
+        match happened.pop_front().or_else(|| server.next(until)) {
             Some(Event::Line(line)) => {
                 has_spoken = true;
-                client.time(now_ns());
+                if let Some(asking) = &asking {
+                    asking.tell(&line);
+                }
+                client.time(since(begun));
                 client.receive(&line);
             }
             Some(Event::Ended) => client.server_ended(),
@@ -57,12 +78,12 @@ pub(super) fn play(server: &mut Server, mut client: Client) -> Played {
     Played { client, notes, has_spoken, is_stopped }
 }
 
-/// Leaves the session to a person: what is typed goes to the server, what that says is printed, until there is no more to
-/// type and everything is answered.
-pub(super) fn stay(server: &mut Server, timeout: Duration) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout();
-    let is_terminal = stdout.is_terminal();
-    let typed = server.sender();
+fn since(begun: Instant) -> u64 {
+    u64::try_from(Instant::now().saturating_duration_since(begun).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Reads what is typed, on a thread of its own, and says it where the server says what happened.
+fn read_typed(typed: SyncSender<Event>) {
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         loop {
@@ -74,6 +95,72 @@ pub(super) fn stay(server: &mut Server, timeout: Duration) -> std::io::Result<()
         }
         let _ = typed.send(Event::TypedAll);
     });
+}
+
+/// A person who is asked before each message.
+pub(super) struct Asking {
+    /// No longer: all that is left is said.
+    runs: bool,
+}
+
+impl Asking {
+    /// `typed` is where it is said what was typed.
+    pub(super) fn new(typed: SyncSender<Event>) -> Self {
+        read_typed(typed);
+        Self { runs: false }
+    }
+
+    /// Whether to say a message. What else happens meanwhile is kept for later.
+    fn ask(&mut self, server: &mut Server, line: &[u8], happened: &mut VecDeque<Event>) -> bool {
+        if self.runs {
+            return true;
+        }
+        let mut stderr = std::io::stderr();
+        loop {
+            let _ = write!(stderr, "▸ {}\n  say it: Enter, all that is left: r, stop: q ", one_line(line));
+            let _ = stderr.flush();
+            loop {
+                match server.next(None) {
+                    Some(Event::Typed(answer)) => match answer.trim_ascii() {
+                        b"" | b"." | b"y" => return true,
+                        b"r" => {
+                            self.runs = true;
+                            return true;
+                        }
+                        b"q" => return false,
+                        _ => break,
+                    },
+                    Some(Event::TypedAll | Event::Stop) | None => return false,
+                    Some(other) => happened.push_back(other),
+                }
+            }
+        }
+    }
+
+    /// Says what the server said.
+    fn tell(&self, line: &[u8]) {
+        if !self.runs {
+            let _ = writeln!(std::io::stderr(), "◂ {}", one_line(line));
+        }
+    }
+}
+
+/// The beginning of a message, safe to show.
+fn one_line(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let beginning: String = text.trim_end().chars().take(SHOWN).collect();
+    let more = if text.trim_end().chars().nth(SHOWN).is_some() { "…" } else { "" };
+    format!("{}{more}", shown(&beginning, false))
+}
+
+/// Leaves the session to a person: what is typed goes to the server, what that says is printed, until there is no more to
+/// type and everything is answered.
+pub(super) fn stay(server: &mut Server, timeout: Duration, is_read_already: bool) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    let is_terminal = stdout.is_terminal();
+    if !is_read_already {
+        read_typed(server.sender());
+    }
     let mut asked: BTreeSet<RawId> = BTreeSet::new();
     // Once nothing more is typed: until when answers are waited for.
     let mut until = None;

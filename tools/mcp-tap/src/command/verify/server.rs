@@ -1,5 +1,5 @@
 //! The live server: a tap in front of it, started as a host would start one, so that what is verified is recorded like
-//! anything else. `mcp-tap run` for a command, `mcp-tap proxy --stdio` for an address.
+//! anything else. `mcp-tap run` for a command, `mcp-tap proxy --stdio` for an address. `replay --record new` starts one so too.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,6 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
-use super::interrupt::Interrupt;
 use crate::arguments::{Global, Verify};
 use crate::failure::Failure;
 
@@ -31,25 +30,25 @@ const WAITING_LINES: usize = 1_024;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What happened.
-pub(super) enum Event {
+pub(in crate::command) enum Event {
     /// The server wrote a line.
     Line(Vec<u8>),
     /// It writes no more.
     Ended,
     /// The process has ended.
     Exited,
-    /// Somebody typed a line.
+    /// Somebody typed a line, or a client said one.
     Typed(Vec<u8>),
-    /// Nobody types any more.
+    /// Nobody types any more, and the client says no more.
     TypedAll,
     /// We are to stop.
     Stop,
 }
 
 /// A running server.
-pub(super) struct Server {
+pub(in crate::command) struct Server {
     child: Child,
-    pub(super) pid: u32,
+    pub(in crate::command) pid: u32,
     events: Receiver<Event>,
     sender: SyncSender<Event>,
     /// Lines for the server. `None` once its stdin is closed.
@@ -60,16 +59,16 @@ pub(super) struct Server {
 }
 
 /// How it ended, and what it wrote on stderr last.
-pub(super) struct Ended {
-    pub(super) status: Option<ExitStatus>,
+pub(in crate::command) struct Ended {
+    pub(in crate::command) status: Option<ExitStatus>,
     /// Whether it ended by itself, once its stdin was closed.
-    pub(super) is_by_itself: bool,
-    pub(super) stderr: String,
+    pub(in crate::command) is_by_itself: bool,
+    pub(in crate::command) stderr: String,
 }
 
 impl Ended {
     /// In a few words; nothing for a usual end.
-    pub(super) fn says(&self) -> Option<String> {
+    pub(in crate::command) fn says(&self) -> Option<String> {
         if !self.is_by_itself {
             return Some("the server did not end by itself, and was killed".into());
         }
@@ -81,18 +80,36 @@ impl Ended {
     }
 }
 
+/// What happened, and where that is said.
+pub(in crate::command) fn events() -> (SyncSender<Event>, Receiver<Event>) {
+    sync_channel(WAITING_LINES)
+}
+
 impl Server {
-    pub(super) fn start(global: &Global, verify: &Verify, name: &str, interrupt: &Interrupt) -> Result<Self, Failure> {
+    /// Starts this program as a tap, with these words, and says what happens on `sender`. The events are given back where it
+    /// cannot be started.
+    pub(in crate::command) fn start(
+        words: &[OsString],
+        sender: SyncSender<Event>,
+        events: Receiver<Event>,
+    ) -> Result<Self, (Failure, Receiver<Event>)> {
+        match Self::spawn(words, &sender) {
+            Ok(started) => Ok(Self { events, ..started }),
+            Err(failure) => Err((failure, events)),
+        }
+    }
+
+    fn spawn(words: &[OsString], sender: &SyncSender<Event>) -> Result<Self, Failure> {
         let own = std::env::current_exe()
             .map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;
         let mut command = Command::new(own);
-        command.args(words(global, verify, name));
+        command.args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: what is left of it when all is over can be told apart, and Ctrl-C is ours to pass on.
         command.process_group(0);
         let mut child =
             command.spawn().map_err(|error| Failure::new(format!("cannot start a tap for the server: {error}")))?;
-        let (sender, events) = sync_channel(WAITING_LINES);
+        let (_, events) = sync_channel(1);
         let (to_server, lines) = channel();
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let mut stderr_reader = None;
@@ -112,12 +129,12 @@ impl Server {
             }
             let _ = to_us.send(Event::Exited);
         });
-        interrupt.goes_to(sender.clone());
+        let sender = sender.clone();
         Ok(Self { child, pid, events, sender, to_server: Some(to_server), stderr, stderr_reader, has_exited: false })
     }
 
     /// Says a line to the server.
-    pub(super) fn send(&self, mut line: Vec<u8>) {
+    pub(in crate::command) fn send(&self, mut line: Vec<u8>) {
         line.push(b'\n');
         if let Some(to_server) = &self.to_server {
             let _ = to_server.send(line);
@@ -125,7 +142,7 @@ impl Server {
     }
 
     /// Waits for what happens, until a moment.
-    pub(super) fn next(&mut self, until: Option<Instant>) -> Option<Event> {
+    pub(in crate::command) fn next(&mut self, until: Option<Instant>) -> Option<Event> {
         let event = match until {
             Some(until) => self.events.recv_timeout(until.saturating_duration_since(Instant::now())),
             None => self.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -136,14 +153,21 @@ impl Server {
         event.ok()
     }
 
+    /// The last thing that it wrote on stderr.
+    pub(in crate::command) fn last_word(&self) -> Option<String> {
+        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&stderr).into_owned();
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    }
+
     /// Where others say what happened.
-    pub(super) fn sender(&self) -> SyncSender<Event> {
+    pub(in crate::command) fn sender(&self) -> SyncSender<Event> {
         self.sender.clone()
     }
 
     /// Ends it as hosts do: its stdin is closed, then it is told to end, then it is killed. Whatever it has started goes with
     /// it.
-    pub(super) fn end(mut self) -> Ended {
+    pub(in crate::command) fn end(mut self) -> Ended {
         self.to_server = None;
         let group = Pid::from_raw(self.pid.cast_signed());
         let mut is_by_itself = true;
@@ -175,8 +199,8 @@ impl Server {
     }
 }
 
-/// How we are started to be a tap for the server.
-fn words(global: &Global, verify: &Verify, name: &str) -> Vec<OsString> {
+/// How we are started to be a tap for the server that is verified.
+pub(super) fn words(global: &Global, verify: &Verify, name: &str) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut add = |word: &str, value: &std::ffi::OsStr| words.extend([word.into(), value.into()]);
     match &verify.url {

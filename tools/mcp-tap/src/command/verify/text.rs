@@ -64,6 +64,9 @@ fn one(out: &mut Output, checked: &Checked, limit: usize) -> std::io::Result<()>
             writeln!(out, "  {line}")?;
         }
     }
+    if let Some(too_old) = &checked.too_old {
+        writeln!(out, "{}", out.styled(Style::Bad, too_old))?;
+    }
     let text = sum(verdict);
     let style = if verdict.is_same() { Style::Good } else { Style::Bad };
     writeln!(out, "{}", out.styled(style, &text))

@@ -12,8 +12,15 @@ use super::super::subject::{recorded_messages, warm_up};
 use super::super::{Arguments, BenchError, build, tell};
 use super::terminal::Terminal;
 
-/// Messages of the session that is looked at.
-const MESSAGES: &str = "1000000";
+/// What stands on the screen and is waited for: the words of the inspector, which a test compares.
+mod words {
+    pub(super) const KEYS_HERE: &str = "keys here";
+    pub(super) const NOTHING_FITS: &str = "nothing fits";
+    pub(super) const NOTHING_UP_TO: &str = "nothing up to";
+    pub(super) const JUDGED: &str = "judged";
+    pub(super) const FOLLOWS: &str = "live, follows";
+    pub(super) const FILTERED: &str = "  / ";
+}
 
 /// How often the inspector is started.
 const STARTS: usize = 7;
@@ -25,8 +32,11 @@ const KEYS: &[(&str, &[&str], usize)] = &[
     ("last_first", &["G", "g"], 20),
     ("next_problem", &["]"], 40),
     ("calls_or_frames", &["v"], 20),
-    ("state", &["4", "2"], 20),
+    (STATE, &["4", "2"], 20),
 ];
+
+/// The keys to what has to be worked out first.
+const STATE: &str = "state";
 
 /// Filters: what they are called in the report, and what is typed.
 const FILTERS: &[(&str, &str)] = &[
@@ -87,7 +97,11 @@ impl Programs {
         let folder = folder(arguments)?;
         warm_up(folder.path(), 512 << 20).map_err(|error| format!("cannot write a file: {error}"))?;
         let database = folder.path().join("tap.db");
-        let made = Command::new(&self.million).arg(&database).args([MESSAGES, "mixed"]).stdout(Stdio::null()).status();
+        let made = Command::new(&self.million)
+            .arg(&database)
+            .args([&arguments.messages.to_string(), "mixed"])
+            .stdout(Stdio::null())
+            .status();
         if !made.is_ok_and(|status| status.success()) {
             return Err("the session could not be made".into());
         }
@@ -110,23 +124,24 @@ impl Programs {
         let (mut terminal, _) = self.opened(&database)?;
         report["filter_ms"]["while_judged"] = json!(filtered(&mut terminal, "tool:delete_file")?);
         unfiltered(&mut terminal)?;
-        report["judged_ms"] = json!(terminal.shows_from_start("the end of judging", |screen| !screen.has("judged"))?);
+        report["judged_ms"] =
+            json!(terminal.shows_from_start("the end of judging", |screen| !screen.head().contains(words::JUDGED))?);
         self.keys(&mut terminal, report)?;
         for (name, filter) in FILTERS {
-            terminal.types("g", "the beginning", |screen| screen.has("initialize"))?;
+            beginning(&mut terminal)?;
             report["filter_ms"][*name] = json!(filtered(&mut terminal, filter)?);
             report["esc_ms"][*name] = json!(unfiltered(&mut terminal)?);
         }
         for (name, filter) in NOTHING {
-            terminal.types("g", "the beginning", |screen| screen.has("initialize"))?;
+            beginning(&mut terminal)?;
             let typed = format!("/{filter}\r");
             report["nothing_ms"][*name] =
-                json!(terminal.types(&typed, "that nothing fits", |screen| screen.has("nothing fits"))?);
+                json!(terminal.types(&typed, "that nothing fits", |screen| screen.has(words::NOTHING_FITS))?);
             report["esc_ms"][*name] = json!(unfiltered(&mut terminal)?);
         }
         // In the middle of a long search.
-        terminal.types("g", "the beginning", |screen| screen.has("initialize"))?;
-        terminal.types("/nobody says this\r", "how far it is", |screen| screen.has("nothing up to"))?;
+        beginning(&mut terminal)?;
+        terminal.types("/nobody says this\r", "how far it is", |screen| screen.has(words::NOTHING_UP_TO))?;
         report["esc_ms"]["while_searching"] = json!(unfiltered(&mut terminal)?);
         report["peak_kib"] = json!(terminal.peak_kib());
         Ok(())
@@ -143,14 +158,19 @@ impl Programs {
     fn keys(&self, terminal: &mut Terminal, report: &mut Value) -> Result<(), String> {
         let mut all = Vec::new();
         for (name, keys, n_times) in KEYS {
-            let mut taken = Vec::new();
+            let (mut first, mut last) = (Vec::new(), Vec::new());
             for _ in 0..*n_times {
                 for key in *keys {
-                    taken.extend(terminal.key(key)?);
+                    if let Some(taken) = terminal.key(key)? {
+                        first.push(taken.0);
+                        last.push(taken.1);
+                    }
                 }
             }
-            all.extend(&taken);
-            report["key_ms"][*name] = percentiles(taken);
+            // What is worked out for a view comes into it when it is there; the view itself comes with the key.
+            all.extend(if *name == STATE { &first } else { &last });
+            report["key_ms"][*name] = percentiles(last);
+            report["key_first_ms"][*name] = percentiles(first);
         }
         report["key_ms"]["all"] = percentiles(all);
         Ok(())
@@ -243,12 +263,13 @@ fn watch(tap: &Path, database: &Path, client: &mut std::process::Child, seen: &m
         thread::sleep(Duration::from_millis(50));
     }
     let mut terminal = Terminal::start(tap, &["inspect", "last", "--db", &path])?;
-    terminal.shows_from_start("that it follows", |screen| screen.has("live, follows") && screen.has_rows())?;
+    terminal
+        .shows_from_start("that it follows", |screen| screen.head().contains(words::FOLLOWS) && screen.has_rows())?;
     let mut taken = Vec::new();
     while client.try_wait().is_ok_and(|ended| ended.is_none()) {
         // The list moves on its own while it follows; a list of keys is drawn by nothing but the key.
-        taken.push(terminal.types("?", "the keys", |screen| screen.has("these keys"))?);
-        terminal.types("\x1b", "no keys", |screen| !screen.has("these keys"))?;
+        taken.push(terminal.types("?", "the keys", |screen| screen.has(words::KEYS_HERE))?);
+        terminal.types("\x1b", "no keys", |screen| !screen.has(words::KEYS_HERE))?;
         thread::sleep(Duration::from_millis(100));
         terminal.drain();
     }
@@ -261,21 +282,24 @@ fn folder(arguments: &Arguments) -> Result<TempDir, String> {
     TempDir::with_prefix_in("tap-bench-", &arguments.dir).map_err(|error| format!("no folder: {error}"))
 }
 
+/// Puts the cursor on the first message, where it may be already.
+fn beginning(terminal: &mut Terminal) -> Result<(), String> {
+    terminal.goes("g", "the beginning", |screen| screen.has(" -> initialize"))
+}
+
 /// Milliseconds from the last key of a filter to the first row that fits.
 fn filtered(terminal: &mut Terminal, filter: &str) -> Result<f64, String> {
     terminal.settle();
     terminal.types(&format!("/{filter}"), "the filter", |screen| screen.has(filter))?;
     terminal.settle();
-    let told = format!("/ {filter}");
-    terminal.types("\r", "what fits", |screen| {
-        screen.has_rows() && screen.lines().nth(1).is_some_and(|line| line.contains(&told[..told.len().min(20)]))
-    })
+    let told = format!("{}{filter}", words::FILTERED);
+    terminal.types("\r", "what fits", |screen| screen.has_rows() && screen.head().contains(&told))
 }
 
 /// Milliseconds from `esc` to the list without a filter.
 fn unfiltered(terminal: &mut Terminal) -> Result<f64, String> {
     terminal.types("\x1b", "the list without a filter", |screen| {
-        screen.has_rows() && !screen.lines().nth(1).is_some_and(|line| line.contains("  / "))
+        screen.has_rows() && !screen.head().contains(words::FILTERED)
     })
 }
 
@@ -291,6 +315,25 @@ fn percentiles(mut taken: Vec<f64>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_waited_for_is_what_the_inspector_says() {
+        use tap_inspector::words as its;
+        for (ours, its) in [
+            (words::KEYS_HERE, its::KEYS_HERE),
+            (words::NOTHING_FITS, its::NOTHING_FITS),
+            (words::NOTHING_UP_TO, its::NOTHING_UP_TO),
+            (words::JUDGED, its::JUDGED),
+            (words::FOLLOWS, its::FOLLOWS),
+            (words::FILTERED, its::FILTERED),
+        ] {
+            assert_eq!(ours, its);
+        }
+        for key in KEYS.iter().flat_map(|(_, keys, _)| *keys).filter(|key| key.len() == 1) {
+            let bound = |binding: &tap_inspector::Binding| binding.keys.contains(key);
+            assert!(tap_inspector::KEYMAP.iter().any(bound), "{key} does nothing");
+        }
+    }
 
     #[test]
     fn a_percentile_is_a_value_that_was_measured() {

@@ -76,15 +76,36 @@ impl Screen {
         self.lines().any(|line| line.contains(text))
     }
 
-    /// Whether there are rows of a list of messages: each has an arrow.
+    /// The line that tells of the session, with its filter.
+    pub(super) fn head(&self) -> String {
+        self.lines().nth(1).unwrap_or_default()
+    }
+
+    /// Whether there are rows of a list of messages: each has an arrow. A message beside it has one too, behind a line.
     pub(super) fn has_rows(&self) -> bool {
-        self.lines().skip(4).any(|line| line.contains(" -> ") || line.contains(" <- "))
+        let is_row = |line: String| {
+            let list = line.split('│').next().unwrap_or_default();
+            list.contains(" -> ") || list.contains(" <- ")
+        };
+        self.lines().skip(4).any(is_row)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_arrow_of_a_message_is_no_row_of_the_list() {
+        for (line, expected) in [
+            ("     1 12:00:00 -> ping   ok     \u{2502} #1 request", true),
+            ("  looking                       \u{2502} #1 request -> id 1", false),
+        ] {
+            let mut screen = Screen::new(6, 60);
+            screen.feed(format!("\x1b[6;1H{line}").as_bytes());
+            assert_eq!(screen.has_rows(), expected, "{line}");
+        }
+    }
 
     #[test]
     fn letters_stand_where_the_cursor_was_put() {

@@ -19,8 +19,8 @@ const COLUMNS: u16 = 120;
 /// How long nothing is written when all was drawn that comes of a key.
 const QUIET: Duration = Duration::from_millis(40);
 
-/// How long something is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long something is waited for. To judge a million messages may take half a minute.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How long a key may take to show anything.
 const NOTHING: Duration = Duration::from_secs(2);
@@ -63,6 +63,9 @@ impl Terminal {
 
     /// Waits until the screen is such, and says how long that took from the start, milliseconds.
     pub(super) fn shows_from_start(&mut self, what: &str, is: impl Fn(&Screen) -> bool) -> Result<f64, String> {
+        if is(&self.screen) {
+            return Ok(milliseconds(self.started.elapsed()));
+        }
         self.shows(self.started, what, is)
     }
 
@@ -70,6 +73,13 @@ impl Terminal {
     pub(super) fn types(&mut self, keys: &str, what: &str, is: impl Fn(&Screen) -> bool) -> Result<f64, String> {
         let from = self.send(keys)?;
         self.shows(from, what, is)
+    }
+
+    /// Types, and waits until the screen is such, which it may be already; nothing is measured.
+    pub(super) fn goes(&mut self, keys: &str, what: &str, is: impl Fn(&Screen) -> bool) -> Result<(), String> {
+        let from = self.send(keys)?;
+        self.settle();
+        if is(&self.screen) { Ok(()) } else { self.shows(from, what, is).map(|_| ()) }
     }
 
     fn send(&mut self, keys: &str) -> Result<Instant, String> {
@@ -95,23 +105,27 @@ impl Terminal {
         }
     }
 
-    /// Types a key, and says when the last of what it changed was on the screen, milliseconds. A key that changes nothing
-    /// counts for nothing.
-    pub(super) fn key(&mut self, key: &str) -> Result<Option<f64>, String> {
+    /// Types a key, and says when the first and the last of what it changed was on the screen, milliseconds. A key that changes
+    /// nothing counts for nothing.
+    pub(super) fn key(&mut self, key: &str) -> Result<Option<(f64, f64)>, String> {
         self.settle();
         let from = self.send(key)?;
-        let mut last = None;
+        let (mut first, mut last) = (None, None);
         loop {
             let wait = if last.is_none() { NOTHING } else { QUIET };
             match self.written.recv_timeout(wait) {
-                Ok((at, bytes)) if self.screen.feed(&bytes) => last = Some(at),
+                Ok((at, bytes)) if self.screen.feed(&bytes) => {
+                    first = first.or(Some(at));
+                    last = Some(at);
+                }
                 // What shows nothing does not hold up the end for ever.
                 Ok((at, _)) if last.is_some_and(|last: Instant| last + QUIET < at) => break,
                 Ok(_) => {}
                 Err(_) => break,
             }
         }
-        Ok(last.map(|last| milliseconds(last.saturating_duration_since(from))))
+        let taken = |at: Instant| milliseconds(at.saturating_duration_since(from));
+        Ok(first.zip(last).map(|(first, last)| (taken(first), taken(last))))
     }
 
     /// Takes what is written until nothing more comes for a moment.

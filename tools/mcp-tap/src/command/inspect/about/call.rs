@@ -5,8 +5,8 @@ use tap_jsonrpc::Node;
 use tap_session::{At, RowKind};
 use tap_store::{ListKind, Listed, Part, Session, StoreError};
 
-use super::super::message::{beginning, said};
 use super::{Around, Called, bytes_of, line};
+use crate::said::{beginning, said};
 use crate::text::{duration, size};
 
 /// How many rows from its request on are looked at.

@@ -7,8 +7,8 @@ use tap_jsonrpc::Node;
 use tap_session::{At, RowKind, Status};
 use tap_store::{ListKind, Listed, Part, SessionId, StoreError};
 
-use super::super::message::said;
 use super::{Around, Called, LOOKED_BYTES, bytes_of, leading, line};
+use crate::said::{beginning, said};
 use crate::text::{counted, duration, thousands};
 
 /// How many calls before this one are looked at.
@@ -395,7 +395,7 @@ fn differ(
         }
         _ => {
             let text = |node: Option<Node<'_>>| {
-                let text = node.map(|node| super::super::message::beginning(&String::from_utf8_lossy(node.bytes())));
+                let text = node.map(|node| beginning(&String::from_utf8_lossy(node.bytes())));
                 text.unwrap_or_else(|| "not there".into())
             };
             out.push((path.to_owned(), text(old), text(new)));

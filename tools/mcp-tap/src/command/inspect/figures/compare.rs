@@ -15,11 +15,12 @@ use std::time::{Duration, Instant};
 
 use tap_compare::{PathPattern, Rules, ToolRules};
 use tap_inspector::{Answer, CompareQuery, Compared, ComparedSide, Query, SessionKey, Ticket};
+use tap_session::HttpSessionNumber;
 use tap_store::{SessionId, Store};
 
 use self::lines::{Lines, about};
 use super::super::asked::{Answers, Opened};
-use super::super::lists::clock;
+use super::super::lists::began;
 use crate::arguments::{Global, When};
 use crate::command::diff::text;
 use crate::comparing::gather::{Gathered, gather};
@@ -135,8 +136,8 @@ impl<'a> Comparer<'a> {
             patterns.map(|pattern| pattern.as_str().to_owned()).collect::<Vec<_>>()
         };
         let is_same = |old: &Comparison| {
-            (old.query.a, old.query.b, old.query.round) == (query.a, query.b, query.round)
-                && of_request(&old.rules) == of_request(&rules)
+            let of = |query: &CompareQuery| (query.a, query.b, query.round, query.conversations);
+            of(&old.query) == of(&query) && of_request(&old.rules) == of_request(&rules)
         };
         let (found, gathered, mut figures) = match self.compared.take().filter(is_same) {
             Some(old) => {
@@ -168,18 +169,26 @@ impl<'a> Comparer<'a> {
         let store = Rc::new(Store::open(self.opened.store.path())?);
         let sessions = store.sessions()?;
         let names = shortest(&sessions);
-        let find = |key: SessionKey| {
+        let find = |key: SessionKey, number: Option<u64>| {
             let of_key = sessions.iter().zip(&names).find(|(session, _)| session.id == SessionId(key.0));
             let (session, name) = of_key.ok_or_else(|| Failure::new("there is no such session any more"))?;
+            let found = Found::of(store.clone(), session.clone(), name.clone());
+            let n_conversations = match found.is_http() {
+                true => store.conversations(session.id)?.len() as u64,
+                false => 0,
+            };
+            let conversation = number.filter(|_| n_conversations > 1).map(HttpSessionNumber);
             let side = ComparedSide {
-                reference: name.clone(),
-                began: clock(&self.opened.zone, session.start.opened_unix_ns, "%b %d %H:%M"),
+                reference: conversation.map_or_else(|| name.clone(), |number| found.inside(number)),
+                n_conversations,
+                began: began(&self.opened.zone, session.start.opened_unix_ns),
                 live: session.live,
                 ..ComparedSide::default()
             };
-            Ok::<_, Failure>((Found::of(store.clone(), session.clone(), name.clone()), side))
+            Ok::<_, Failure>((Found { conversation, ..found }, side))
         };
-        let ((a, side_a), (b, side_b)) = (find(query.a)?, find(query.b)?);
+        let ((a, side_a), (b, side_b)) =
+            (find(query.a, query.conversations[0])?, find(query.b, query.conversations[1])?);
         Ok(([a, b], Compared { sides: [side_a, side_b], ..Compared::default() }))
     }
 

@@ -9,7 +9,7 @@ use tap_inspector::{Answer, Hit, HitSession, Hits, KEPT_HITS, SessionKey, Snippe
 use tap_store::{Session, SessionId, StoreError};
 
 use super::super::asked::{Answers, Opened};
-use super::super::lists::clock;
+use super::super::lists::began;
 use crate::command::log::outcome::outcome;
 use crate::output::Style;
 use crate::reference::shortest;
@@ -95,7 +95,7 @@ impl Found {
 }
 
 fn about(opened: &Opened, session: &Session, reference: String) -> HitSession {
-    let began = clock(&opened.zone, session.start.opened_unix_ns, "%b %d %H:%M");
+    let began = began(&opened.zone, session.start.opened_unix_ns);
     HitSession { key: SessionKey(session.id.0), reference, began, n_found: 0 }
 }
 

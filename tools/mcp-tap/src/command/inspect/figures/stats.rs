@@ -7,13 +7,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::tz::TimeZone;
 use tap_filter::Filter;
-use tap_inspector::{Answer, STATS_LINES, SessionKey, StatsAnswer, StatsBy, StatsLine, StatsQuery, Ticket};
-use tap_session::{HttpSessionNumber, SessionState};
+use tap_inspector::{Answer, STATS_LINES, SessionKey, StatsAnswer, StatsBy, StatsLine, StatsQuery, StatsSpent, Ticket};
+use tap_session::SessionState;
 use tap_store::{Session, SessionId, StoreError};
 
 use super::super::asked::{Answers, Opened};
-use crate::counting::{By, Counter, Group, Key, MAGNITUDES_NS, OTHERS, Scope};
+use crate::counting::{By, Counter, Group, Key, MAGNITUDES_NS, Scope};
 use crate::following::{Steps, last_seq};
 use crate::reference::Part;
 use crate::subject::Findings;
@@ -88,7 +89,13 @@ pub(super) fn stats(
         None => {
             let steps = Steps::new(store, &session, opened.first_seq)?;
             let (key, filter) = (query.session, query.filter.clone());
-            counting.insert(Counting { key, filter, n_findings, steps, counter: Counter::new(GROUPS) })
+            counting.insert(Counting {
+                key,
+                filter,
+                n_findings,
+                steps,
+                counter: Counter::new(GROUPS, opened.zone.clone()),
+            })
         }
     };
     let (mut given, mut cost) = (Instant::now(), Duration::ZERO);
@@ -105,7 +112,7 @@ pub(super) fn stats(
         if complete || given.elapsed() > GIVE.max(cost * 3) {
             let began = Instant::now();
             let last = last_seq(store, id)?;
-            let answer = match told(now, query.by, &scope, last, complete) {
+            let answer = match told(now, query.by, &scope, last, complete, &opened.zone) {
                 Ok(answer) => answer,
                 Err(error) => break Err(error),
             };
@@ -131,11 +138,14 @@ fn told(
     scope: &Scope<'_>,
     last_seq: u64,
     complete: bool,
+    zone: &TimeZone,
 ) -> Result<StatsAnswer, StoreError> {
     let by_key = match by {
         StatsBy::Tool => By::Tool,
         StatsBy::Method => By::Method,
         StatsBy::Conversation => By::Conversation,
+        StatsBy::Hour => By::Hour,
+        StatsBy::Error => By::Error,
     };
     let (states, over) = (|| now.steps.states(), now.steps.is_over());
     let counted = now.counter.counted(by_key, states(), over, scope)?;
@@ -143,11 +153,17 @@ fn told(
     for (key, mut group) in counted.groups {
         n_calls += group.n_calls;
         n_errors += group.n_errors + group.n_tool_errors;
-        lines.push(line(&key, &mut group));
+        lines.push(line(&key, &mut group, zone));
     }
     lines.sort_by(|a, b| b.spent_ns.cmp(&a.spent_ns).then_with(|| a.name.cmp(&b.name)));
     let n_left_out = lines.len().saturating_sub(STATS_LINES) as u64;
     lines.truncate(STATS_LINES);
+    if by == StatsBy::Error {
+        // Lines are of those that failed; all that there are is known by what was called.
+        let all = now.counter.counted(By::Method, states(), over, scope)?;
+        n_calls = all.groups.values().map(|group| group.n_calls).sum();
+    }
+    let spent = counted.spent;
     let mut results = now.counter.results();
     results.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
     let of_results = results.iter().fold((0, 0), |(n, bytes), result| (n + result.1, bytes + result.2));
@@ -169,6 +185,12 @@ fn told(
         stretches: counted.over_time.stretches,
         n_never_called: never.len() as u64,
         never_called: never.iter().take(NAMES).map(|name| (*name).to_owned()).collect(),
+        spent: StatsSpent {
+            all_ns: spent.all_ns,
+            person_ns: spent.person_ns,
+            tools_ns: spent.tools_ns,
+            others_ns: spent.others_ns,
+        },
         definitions: listed.map_or((0, 0), definitions),
         instruction_bytes: instructions.map_or(0, |text| text.len() as u64),
         results: of_results,
@@ -180,11 +202,14 @@ fn definitions(state: &SessionState) -> (u64, u64) {
     (state.lists.tools.n_items, state.lists.tools.n_bytes)
 }
 
-fn line(key: &Key, group: &mut Group) -> StatsLine {
+fn line(key: &Key, group: &mut Group, zone: &TimeZone) -> StatsLine {
     let [p50_ns, p95_ns, p99_ns, max_ns] = group.latencies.percentiles([50, 95, 99, 100]);
     StatsLine {
-        name: if &*key.method == "tools/call" && !key.target.is_empty() { key.target.to_string() } else { key.name() },
-        filter: filter_of(key),
+        name: match key {
+            Key::Called { method, target } if &**method == "tools/call" && !target.is_empty() => target.to_string(),
+            key => key.name(zone),
+        },
+        filter: key.filter(),
         n_calls: group.n_calls,
         n_errors: group.n_errors + group.n_tool_errors,
         n_cancelled: group.n_cancelled,
@@ -198,72 +223,5 @@ fn line(key: &Key, group: &mut Group) -> StatsLine {
         request_bytes: group.request_bytes,
         answer_bytes: group.answer_bytes,
         magnitudes: group.latencies.magnitudes().to_vec(),
-    }
-}
-
-/// The filter that calls of this key fit, and no others; empty where there is none.
-fn filter_of(key: &Key) -> String {
-    match (key.conversation.map(HttpSessionNumber), &*key.method, &*key.target) {
-        (Some(number), "", _) => format!("conversation:{}", number.0),
-        (None, "", _) | (_, OTHERS, _) => String::new(),
-        (_, method, "") => format!("method={}", written(method)),
-        (_, "tools/call", tool) => format!("tool={}", written(tool)),
-        (_, method, target) => format!("method={} name={}", written(method), written(target)),
-    }
-}
-
-/// A word as it stands in a filter.
-pub(super) fn written(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['/', '-', '.']) && !word.contains("..") {
-        return word.into();
-    }
-    let mut quoted = String::from("\"");
-    for c in word.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c if (c as u32) < 0x1_0000 && tap_text::is_hidden(c) => quoted.push_str(&format!("\\u{:04x}", c as u32)),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use tap_filter::{Context, Filter};
-
-    use super::*;
-
-    #[test]
-    fn the_filter_of_a_line_can_be_read_whatever_its_name() {
-        let context = Context { now_unix_ns: 0, utc_offset_seconds: 0 };
-        for (name, expected) in [
-            ("find", "tool=find"),
-            ("a b", r#"tool="a b""#),
-            ("x*y", r#"tool="x*y""#),
-            ("\"\\\n\u{1b}\u{202e}", r#"tool="\"\\\n\u001b\u202e""#),
-            ("/x/", r#"tool="/x/""#),
-            ("1..2", r#"tool="1..2""#),
-            ("\u{e0001}日", "tool=\"\u{e0001}日\""),
-        ] {
-            let key = Key { conversation: None, method: "tools/call".into(), target: name.into() };
-            assert_eq!(filter_of(&key), expected);
-            if let Err(error) = Filter::parse(expected, &context, &|_| None) {
-                panic!("{expected}: {}", error.problem);
-            }
-        }
-        for (method, target, expected) in [
-            ("tools/list", "", "method=tools/list"),
-            ("resources/read", "file:///a", r#"method=resources/read name="file:///a""#),
-            (OTHERS, "", ""),
-        ] {
-            let key = Key { conversation: None, method: method.into(), target: target.into() };
-            assert_eq!(filter_of(&key), expected);
-        }
     }
 }

@@ -19,7 +19,7 @@ use tap_store::{Session, SessionId, Store, StoreError, Transport};
 pub(super) use self::kept::Kept;
 use self::told::{arguments, marks, n_hidden};
 use super::super::asked::{Answers, Opened};
-use super::stats::written;
+use crate::counting::written;
 use crate::following::last_seq;
 use crate::reference::shortest;
 

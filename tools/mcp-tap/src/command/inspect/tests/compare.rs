@@ -230,7 +230,13 @@ fn in_steps_it_is_the_same_as_at_once() {
         let answers = Answers::new(to, Withdrawn::default());
         let mut comparer = Comparer::new(&opened, &answers);
         let key = |found: &Found| SessionKey(found.session.id.0);
-        let query = CompareQuery { a: key(&found[a]), b: key(&found[b]), ignore: Vec::new(), round: 0 };
+        let query = CompareQuery {
+            a: key(&found[a]),
+            b: key(&found[b]),
+            conversations: [None; 2],
+            ignore: Vec::new(),
+            round: 0,
+        };
         comparer.answer(Ticket(1), Query::Compare(query.clone()));
         while comparer.is_busy() {
             comparer.step();
@@ -266,7 +272,8 @@ fn what_nobody_waits_for_any_more_is_not_compared_on() {
     let (to, inputs) = channel();
     let answers = Answers::new(to, Withdrawn::default());
     let mut comparer = Comparer::new(&opened, &answers);
-    let query = CompareQuery { a: SessionKey(1), b: SessionKey(2), ignore: Vec::new(), round: 0 };
+    let query =
+        CompareQuery { a: SessionKey(1), b: SessionKey(2), conversations: [None; 2], ignore: Vec::new(), round: 0 };
     comparer.answer(Ticket(1), Query::Compare(query.clone()));
     assert!(comparer.is_busy());
     // Of another comparison nothing is known.
@@ -278,4 +285,30 @@ fn what_nobody_waits_for_any_more_is_not_compared_on() {
     assert!(!comparer.is_busy());
     comparer.answer(Ticket(3), Query::Compare(CompareQuery { round: 2, ..query }));
     assert!(!comparer.is_busy());
+}
+
+/// A recording over HTTP with two sessions of MCP: one is held against the one before, and any against any.
+#[test]
+fn sessions_of_mcp_are_compared_one_by_one() {
+    let compared = |keys: &str| {
+        super::look(super::HTTP, LARGE, true, |bench| {
+            bench.press(keys);
+            bench.screen()
+        })
+    };
+    let heads = [
+        ("G D", "A demo/1 ", "B demo/2 "),
+        ("G D c", "A demo/1 ", "B demo "),
+        ("G D c c", "A demo/1 ", "B demo/1 "),
+        ("G D C", "A demo/2 ", "B demo/2 "),
+        ("G D C C", "A demo ", "B demo/2 "),
+    ];
+    for (keys, a, b) in heads {
+        let screen = compared(keys);
+        assert!(screen.contains(a) && screen.contains(b), "{keys}: {a}, {b}\n{screen}");
+    }
+    // One that is held against itself does not differ; against the other it does.
+    assert!(compared("G D C").contains("0 of "), "{}", compared("G D C"));
+    assert!(compared("g D").contains("there is no earlier session"), "{}", compared("g D"));
+    assert_snapshot!("compare_conversations", compared("G D"));
 }

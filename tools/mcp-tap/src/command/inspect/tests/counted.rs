@@ -26,7 +26,7 @@ fn figures_are_the_same_however_they_are_counted() {
         let part = crate::reference::Part::All;
         let scope = Scope { store: &opened.store, session: &session, conversation: None, part, filter: None };
         let count = |a_step: Duration, by: By, most: usize| {
-            let mut counter = Counter::new(most);
+            let mut counter = Counter::new(most, jiff::tz::TimeZone::UTC);
             let mut steps = Steps::new(&opened.store, &session, 1).unwrap();
             let mut n_steps = 1;
             while !steps.step(&opened.store, a_step, |seen| counter.take(&seen, &scope)).unwrap() {
@@ -45,10 +45,21 @@ fn figures_are_the_same_however_they_are_counted() {
         // Grouped in another way, and with more names than are told apart, no call is lost.
         let n_calls = |told: &Told| told.values().map(|figures| figures.0).sum::<u64>();
         assert!(n_calls(&at_once) > 2);
-        for (by, most) in [(By::Method, usize::MAX), (By::Conversation, usize::MAX), (By::Tool, 1), (By::Method, 1)] {
+        let groupings = [
+            (By::Method, usize::MAX),
+            (By::Conversation, usize::MAX),
+            (By::Hour, usize::MAX),
+            (By::Tool, 1),
+            (By::Method, 1),
+        ];
+        for (by, most) in groupings {
             let (others, _) = count(Duration::ZERO, by, most);
             assert_eq!(n_calls(&others), n_calls(&at_once), "{recording} {by:?}");
             assert!(most == usize::MAX || others.len() <= 2, "{others:?}");
         }
+        // By their errors only those that failed.
+        let n_errors = |told: &Told| told.values().map(|figures| figures.1).sum::<u64>();
+        let (failed, _) = count(Duration::ZERO, By::Error, usize::MAX);
+        assert_eq!((n_calls(&failed), n_errors(&failed)), (n_errors(&at_once), n_errors(&at_once)), "{recording}");
     }
 }

@@ -191,3 +191,54 @@ fn a_filter_for_a_value_finds_the_message_that_it_is_of() {
         assert_eq!(numbers.join(" "), rows, "{looked_for}\n{screen}");
     }
 }
+
+#[test]
+fn an_image_is_drawn_where_there_are_colours_and_told_where_there_are_not() {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::style::Color;
+    use tap_inspector::{Colours, Theme};
+
+    const FOUR: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEklEQVR4nGP4z8DAAMIM/4EAAB/uBfsL2WiLAAAAAElFTkSuQmCC";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, data: &str| {
+        let answer = format!(
+            r#"<- {{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"image","mimeType":"image/png","data":"{data}"}}]}}}}"#
+        );
+        let request = r#"-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"draw"}}"#;
+        recorded(&folder, name, &[request, &answer])
+    };
+    let (four, broken) = (path("a4", FOUR), path("b4", PNG));
+    let shown = |path: &std::path::Path, colours: Colours, keys: &str| {
+        super::look_in(Theme::terminal(), path.to_str().unwrap(), SMALL, |bench| {
+            let inspector =
+                std::mem::replace(&mut bench.inspector, tap_inspector::Inspector::new(Theme::plain(), SMALL, 0));
+            bench.inspector = inspector.with_colours(colours);
+            bench.press(keys);
+            let mut terminal = Terminal::new(TestBackend::new(SMALL.0, SMALL.1)).unwrap();
+            terminal.draw(|frame| bench.inspector.view(frame)).unwrap();
+            let buffer = terminal.backend().buffer();
+            let drawn = buffer.content().iter().filter(|cell| cell.symbol() == "▀").map(|cell| (cell.fg, cell.bg));
+            (drawn.collect::<Vec<_>>(), bench.screen())
+        })
+    };
+    let rgb = |red, green, blue| Color::Rgb(red, green, blue);
+    let to_image = "enter / 'image/png' enter";
+    let of_four = "enter / 'iVBOR' enter o";
+    let (drawn, screen) = shown(&four, Colours::True, of_four);
+    assert_eq!(drawn, [(rgb(255, 0, 0), rgb(0, 0, 255)), (rgb(0, 255, 0), rgb(255, 255, 255))], "{screen}");
+    assert!(screen.contains("image/png  2x2; any key closes"), "{screen}");
+    let (drawn, _) = shown(&four, Colours::Indexed, of_four);
+    assert_eq!(drawn[0], (Color::Indexed(196), Color::Indexed(21)));
+    // Any key closes it, and is not taken for anything else.
+    assert!(shown(&four, Colours::True, &format!("{of_four} q")).1.contains("o draws it"));
+    for (path, colours, keys, told) in [
+        (&four, Colours::Few, of_four.to_owned(), "too few colours"),
+        (&four, Colours::True, format!("{to_image} o"), "no image is under the cursor"),
+        (&broken, Colours::True, of_four.to_owned(), "this image cannot be drawn"),
+    ] {
+        let (drawn, screen) = shown(path, colours, &keys);
+        assert!(drawn.is_empty() && screen.contains(told), "{keys}: {told}\n{screen}");
+    }
+}

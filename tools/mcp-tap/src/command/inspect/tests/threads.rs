@@ -8,7 +8,8 @@ use tap_inspector::{FindingLine, RowsPart, RowsQuery, StatsBy, StatsQuery, Ticke
 use tap_session::{At, Severity};
 use tap_store::{SessionId, Store, import};
 
-use super::super::asked::{Asked, Look, Sources};
+use super::super::asked::{Asked, Sources};
+use super::super::judged::Look;
 use super::*;
 use crate::reference::new_uuid;
 

@@ -13,21 +13,26 @@ use tap_jsonrpc::{SSE_EVENT_LIMIT_BYTES, SseSplitter};
 use tokio::sync::mpsc;
 
 use super::Input;
-use super::host::{Held, Outlet};
+use super::outlet::{Held, Outlet};
 
 /// Requests of one client are recorded as those of one connection.
 const CONNECTION: u64 = 1;
 
 const TOO_MUCH: &str = "the answers that wait are too large together";
 
-/// The way to the server.
-pub(super) struct Remote {
-    pub(super) upstream: Upstream,
+/// The way to a server over HTTP.
+#[derive(Debug)]
+pub struct Remote {
+    /// How it is reached.
+    pub upstream: Upstream,
     /// Put on every request, and not recorded.
-    pub(super) additions: Additions,
-    pub(super) recording: Arc<Recording>,
-    pub(super) outlet: Arc<Outlet>,
-    pub(super) address: Uri,
+    pub additions: Additions,
+    /// Where its exchanges are recorded.
+    pub recording: Arc<Recording>,
+    /// What waits for the client.
+    pub outlet: Arc<Outlet>,
+    /// Its address.
+    pub address: Uri,
 }
 
 impl Remote {

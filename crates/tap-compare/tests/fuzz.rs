@@ -1,0 +1,48 @@
+//! What must hold for every input, without a fuzzer: the bodies of the fuzz targets.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "../fuzz/bodies.rs"]
+mod bodies;
+#[path = "../../../tests/fuzz/corpus.rs"]
+mod corpus;
+
+/// What mutations put in, beside bytes of other seeds.
+const WORDS: &[&[u8]] = &[
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\r\n",
+    b"\xff",
+    b"\xc3",
+    b"null",
+    b"1e400",
+    b"-0",
+    b"\\u0069",
+    b"\\ud83d",
+    b"\xc2\xab",
+    b"\xc2\xbb",
+    b"\xc2\xabuuid\xc2\xbb",
+    b"\xc2\xabre:.*\xc2\xbb",
+    b"arg.",
+    b"**",
+    b"[*]",
+    b"\"ignore\":[\"a\"],",
+    b"\"method\":\"tools/call\",",
+];
+
+#[test]
+fn rules_holds_for_the_corpus_and_mutations() {
+    corpus::run("rules", bodies::rules, WORDS);
+}
+
+#[test]
+fn messages_holds_for_the_corpus_and_mutations() {
+    corpus::run("messages", bodies::messages, WORDS);
+}

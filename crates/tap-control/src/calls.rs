@@ -1,0 +1,312 @@
+//! What is known of the calls that are under way: which answer belongs to which request, and what it asked for.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use tap_frame::Direction;
+use tap_jsonrpc::{Captures, Content, Envelope, Kind, Node, Path, RawId, Scanner, Value};
+use tap_protocol::{Era, Revision};
+
+use crate::check::Schemas;
+
+/// The members that rules ask about.
+pub(crate) const WATCHES: &[Path] = &[
+    Path(&["params", "name"]),
+    Path(&["params", "uri"]),
+    Path(&["result", "isError"]),
+    Path(&["error", "code"]),
+    Path(&["params", "_meta", "progressToken"]),
+    Path(&["params", "requestId"]),
+    Path(&["params", "progressToken"]),
+    Path(&["result", "protocolVersion"]),
+    Path(&["params", "_meta", "io.modelcontextprotocol/protocolVersion"]),
+    Path(&["params", "cursor"]),
+];
+
+/// Indexes into [`WATCHES`].
+pub(crate) mod watch {
+    pub(crate) const NAME: usize = 0;
+    pub(crate) const URI: usize = 1;
+    pub(crate) const IS_ERROR: usize = 2;
+    pub(crate) const ERROR_CODE: usize = 3;
+    pub(crate) const OWN_TOKEN: usize = 4;
+    pub(crate) const CANCELS: usize = 5;
+    pub(crate) const PROGRESS_OF: usize = 6;
+    pub(crate) const REVISIONS: [usize; 2] = [7, 8];
+    pub(crate) const CURSOR: usize = 9;
+}
+
+/// Calls that are remembered at a time. Answers to more than these are as if they answered nothing.
+const CALLS_LIMIT: usize = 10_000;
+
+/// Requests of which the bytes are kept, so that a rule about an answer can ask for arguments: this long at most, and this
+/// much of all, bytes.
+const REQUEST_LIMIT_BYTES: usize = 256 * 1024;
+const REQUESTS_LIMIT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Which call: the direction that its request goes, and its id.
+pub(crate) type CallKey = (Direction, RawId);
+
+/// A request that has no answer yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) method: String,
+    pub(crate) target: Option<String>,
+    pub(crate) at_ns: u64,
+    pub(crate) request: Option<Bytes>,
+    token: Option<RawId>,
+    /// Whether it goes on with a list that was begun.
+    is_next_page: bool,
+    /// Rules that have looked at it: they do not look at its answer as well.
+    pub(crate) looked: Vec<u32>,
+}
+
+/// One message, read.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) direction: Direction,
+    /// Where in its stream it begins.
+    pub(crate) offset: u64,
+    pub(crate) at_ns: u64,
+    pub(crate) bytes: Bytes,
+    pub(crate) kind: What,
+    pub(crate) id: Option<RawId>,
+    pub(crate) method: Option<String>,
+    pub(crate) captures: Captures,
+    /// The call that it belongs to.
+    pub(crate) call: Option<CallKey>,
+    /// Of an answer: what it answers.
+    pub(crate) asked: Option<Call>,
+    /// The rules of the protocol that it broke, with the places of their severities in the filter language.
+    pub(crate) findings: Vec<(&'static str, i128)>,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    Request,
+    Notification,
+    Result,
+    Error,
+    Batch,
+    /// No message.
+    Raw,
+}
+
+impl What {
+    pub(crate) fn is_answer(self) -> bool {
+        matches!(self, Self::Result | Self::Error)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Notification => "notification",
+            Self::Result => "result",
+            Self::Error => "error",
+            Self::Batch => "batch",
+            Self::Raw => "not a message",
+        }
+    }
+}
+
+impl Message {
+    /// The method; of an answer that of its request.
+    pub(crate) fn method(&self) -> Option<&str> {
+        self.method.as_deref().or(self.asked.as_ref().map(|call| call.method.as_str()))
+    }
+
+    /// The tool, prompt or resource.
+    pub(crate) fn target(&self) -> Option<String> {
+        match &self.asked {
+            Some(call) => call.target.clone(),
+            None => target(&self.captures),
+        }
+    }
+
+    /// Whether everything behind it in its direction depends on it: what opens a session.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(self.method(), Some("initialize" | "notifications/initialized"))
+    }
+
+    /// The request that it cancels, as its sender names it.
+    pub(crate) fn cancels(&self) -> Option<CallKey> {
+        if self.method.as_deref() != Some("notifications/cancelled") {
+            return None;
+        }
+        let id = self.captures.get(watch::CANCELS)?.token()?;
+        Some((self.direction, RawId::from_token(id.bytes())))
+    }
+
+    pub(crate) fn has_token(&self) -> bool {
+        self.captures.get(watch::OWN_TOKEN).and_then(Value::token).is_some()
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        self.captures.get(watch::IS_ERROR) == Some(&Value::True)
+    }
+
+    /// What it is in a few words, for a list: `tools/call add`, `answer to tools/call add`.
+    pub(crate) fn summary(&self) -> String {
+        let mut words = Vec::new();
+        if self.kind.is_answer() {
+            words.push(if self.kind == What::Error { "error for" } else { "answer to" }.to_owned());
+        }
+        match self.method() {
+            Some(method) => words.push(method.into()),
+            None => words.push(if self.kind.is_answer() { "a request" } else { self.kind.name() }.into()),
+        }
+        words.extend(self.target());
+        words.join(" ")
+    }
+}
+
+fn target(captures: &Captures) -> Option<String> {
+    let text = |watch: usize| captures.get(watch).and_then(Value::text).map(std::borrow::Cow::into_owned);
+    text(watch::NAME).or_else(|| text(watch::URI))
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    scanner: Scanner,
+    waiting: HashMap<CallKey, Call>,
+    /// Which call a progress token is of, by the direction of the request.
+    tokens: HashMap<CallKey, RawId>,
+    kept_bytes: usize,
+    pub(crate) revision: Option<String>,
+    pub(crate) schemas: Schemas,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self {
+            scanner: Scanner::new(WATCHES),
+            waiting: HashMap::new(),
+            tokens: HashMap::new(),
+            kept_bytes: 0,
+            revision: None,
+            schemas: Schemas::default(),
+        }
+    }
+}
+
+impl Calls {
+    pub(crate) fn is_modern(&self) -> bool {
+        self.revision.as_deref().and_then(Revision::nearest).is_some_and(|revision| revision.era() == Era::Modern)
+    }
+
+    /// Reads a message, and takes what it says of calls into account.
+    pub(crate) fn read(&mut self, direction: Direction, offset: u64, at_ns: u64, bytes: Bytes) -> Message {
+        self.scanner.feed(&bytes);
+        let mut message = Message {
+            direction,
+            offset,
+            at_ns,
+            bytes,
+            kind: What::Raw,
+            id: None,
+            method: None,
+            captures: Captures::default(),
+            call: None,
+            asked: None,
+            findings: Vec::new(),
+        };
+        match self.scanner.finish().content {
+            Content::Message(Envelope { kind, id, method, captures, .. }) => {
+                message.kind = match kind {
+                    Kind::Request => What::Request,
+                    Kind::Notification => What::Notification,
+                    Kind::Result => What::Result,
+                    Kind::Error => What::Error,
+                };
+                (message.id, message.method, message.captures) = (id, method, captures);
+            }
+            Content::Batch(_) => message.kind = What::Batch,
+            Content::Blank | Content::NotAMessage(_) | Content::NotJson(_) => {}
+        }
+        self.note(&mut message);
+        message
+    }
+
+    fn note(&mut self, message: &mut Message) {
+        let token = |watch: usize| Some(RawId::from_token(message.captures.get(watch)?.token()?.bytes()));
+        for watch in watch::REVISIONS {
+            if let Some(revision) = message.captures.get(watch).and_then(Value::text) {
+                self.revision = Some(revision.into_owned());
+            }
+        }
+        match (message.kind, &message.id) {
+            (What::Request, Some(id)) => {
+                let key = (message.direction, id.clone());
+                message.call = Some(key.clone());
+                if self.waiting.len() < CALLS_LIMIT {
+                    let own_token = token(watch::OWN_TOKEN);
+                    if let Some(token) = &own_token {
+                        self.tokens.insert((message.direction, token.clone()), id.clone());
+                    }
+                    let has_room = message.bytes.len() <= REQUEST_LIMIT_BYTES
+                        && self.kept_bytes + message.bytes.len() <= REQUESTS_LIMIT_BYTES;
+                    self.kept_bytes += if has_room { message.bytes.len() } else { 0 };
+                    let call = Call {
+                        method: message.method.clone().unwrap_or_default(),
+                        target: target(&message.captures),
+                        at_ns: message.at_ns,
+                        request: has_room.then(|| message.bytes.clone()),
+                        token: own_token,
+                        is_next_page: message.captures.get(watch::CURSOR).and_then(Value::token).is_some(),
+                        looked: Vec::new(),
+                    };
+                    if let Some(before) = self.waiting.insert(key, call) {
+                        self.kept_bytes -= before.request.map_or(0, |bytes| bytes.len());
+                    }
+                }
+            }
+            (What::Result | What::Error, Some(id)) => {
+                let key = (message.direction.reversed(), id.clone());
+                message.asked = self.close(&key);
+                message.call = Some(key);
+                if let Some(call) = message.asked.as_ref().filter(|call| call.method == "tools/list")
+                    && message.kind == What::Result
+                {
+                    self.schemas.take(&message.bytes, call.is_next_page);
+                }
+            }
+            (What::Notification, _) => {
+                if let Some(key) = message.cancels() {
+                    message.call = Some(key);
+                } else if let Some(token) = token(watch::PROGRESS_OF) {
+                    let asked = message.direction.reversed();
+                    message.call = self.tokens.get(&(asked, token)).map(|id| (asked, id.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets a call: it was answered.
+    pub(crate) fn close(&mut self, key: &CallKey) -> Option<Call> {
+        let call = self.waiting.remove(key)?;
+        self.kept_bytes -= call.request.as_ref().map_or(0, Bytes::len);
+        if let Some(token) = &call.token {
+            self.tokens.remove(&(key.0, token.clone()));
+        }
+        Some(call)
+    }
+
+    /// Remembers that a rule has looked at a request.
+    pub(crate) fn looked(&mut self, key: &CallKey, rule: u32) {
+        if let Some(call) = self.waiting.get_mut(key) {
+            call.looked.push(rule);
+        }
+    }
+
+    /// The answer's body that a rule may ask for.
+    pub(crate) fn request_of(message: &Message) -> Option<Node<'_>> {
+        match message.kind {
+            What::Request | What::Notification => Some(Node::new(&message.bytes)),
+            What::Result | What::Error => Some(Node::new(message.asked.as_ref()?.request.as_ref()?)),
+            What::Batch | What::Raw => None,
+        }
+    }
+}

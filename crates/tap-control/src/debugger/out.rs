@@ -1,0 +1,148 @@
+//! What goes out: messages that go on, what goes in their place, what is recorded of that, and in which order lines leave.
+
+use bytes::Bytes;
+use tap_frame::{Act, Deed, Direction};
+
+use super::{Debugger, END_PATIENCE_NS, stream};
+use crate::calls::What;
+use crate::told::{Event, Order};
+use crate::waiting::{Slow, Waiting, Why};
+
+/// How often a line that goes out slowly goes on, at most: ten times a second.
+const SLOW_STEPS: u64 = 10;
+
+impl Debugger {
+    /// A message goes on as it is.
+    pub(crate) fn go(&mut self, waiting: Waiting, how: Option<(Deed, String)>, at_ns: u64) {
+        let bytes = waiting.bytes.clone();
+        let behind = || (Deed::Delayed, "another message that was held".to_owned());
+        match (&waiting.changed_by, how.or_else(|| (waiting.number > 0).then(behind))) {
+            (Some(by), _) => self.record(&waiting, Deed::Edited, bytes.clone(), by.clone(), at_ns),
+            (None, Some((deed, by))) => self.record(&waiting, deed, Bytes::new(), by, at_ns),
+            (None, None) => {}
+        }
+        self.emit(waiting.message.direction, bytes);
+        self.passed(&waiting);
+    }
+
+    /// A message does not go on.
+    pub(crate) fn stop(&mut self, waiting: Waiting, deed: Deed, by: String, at_ns: u64) {
+        self.record(&waiting, deed, Bytes::new(), by, at_ns);
+        self.forget(&waiting);
+    }
+
+    /// This goes back, or in the place of an answer on.
+    pub(crate) fn answer(&mut self, waiting: Waiting, answer: Bytes, by: String, at_ns: u64) {
+        let direction = waiting.message.direction;
+        if waiting.message.kind == What::Request {
+            self.record(&waiting, Deed::Answered, answer.clone(), by, at_ns);
+            self.forget(&waiting);
+            self.emit(direction.reversed(), answer);
+        } else {
+            self.record(&waiting, Deed::Edited, answer.clone(), by, at_ns);
+            self.emit(direction, answer);
+            self.passed(&waiting);
+        }
+    }
+
+    /// Sends what nobody has sent.
+    pub(crate) fn put_in(&mut self, direction: Direction, bytes: Bytes, by: String) {
+        let act = Act { bytes: bytes.clone(), ..Act::new(Deed::Injected, stream(direction), by) };
+        self.orders.push_back(Order::Record(act));
+        self.emit(direction, bytes);
+    }
+
+    pub(crate) fn record(&mut self, waiting: &Waiting, deed: Deed, bytes: Bytes, by: String, at_ns: u64) {
+        let held_ns = if waiting.number > 0 { at_ns.saturating_sub(waiting.message.at_ns) } else { 0 };
+        if waiting.number > 0 {
+            self.events.push_back(Event::Went { number: waiting.number, deed, by: by.clone(), held_ns });
+        }
+        let message = Some(waiting.message.offset);
+        let act = Act { message, held_ns, bytes, ..Act::new(deed, stream(waiting.message.direction), by) };
+        self.orders.push_back(Order::Record(act));
+    }
+
+    /// A call whose request does not go on is not one.
+    fn forget(&mut self, waiting: &Waiting) {
+        if let (What::Request, Some(key)) = (waiting.message.kind, &waiting.message.call) {
+            self.calls.close(key);
+        }
+    }
+
+    /// A message has passed: those that were to be passed can follow.
+    pub(crate) fn passed(&mut self, waiting: &Waiting) {
+        for other in &mut self.side_mut(waiting.message.direction).queue {
+            if let Why::Reordered { until_ns, .. } = &mut other.why {
+                *until_ns = 0;
+            }
+        }
+    }
+
+    /// When something goes on that is to do so then: after the end of its stream not much later.
+    pub(crate) fn at_most(&self, direction: Direction, until_ns: u64) -> u64 {
+        match self.side(direction).ended_ns {
+            Some(ended_ns) => until_ns.min(ended_ns.saturating_add(END_PATIENCE_NS)),
+            None => until_ns,
+        }
+    }
+
+    /// Sends a line, after the one that is on its way.
+    pub(crate) fn emit(&mut self, direction: Direction, bytes: Bytes) {
+        let side = self.side_mut(direction);
+        if side.closed {
+            return;
+        }
+        if side.slow.is_some() || side.mid_line {
+            side.pending.push(bytes);
+        } else {
+            self.orders.push_back(Order::Send { direction, bytes });
+        }
+    }
+
+    pub(crate) fn emit_slowly(&mut self, direction: Direction, bytes: Bytes, bytes_per_second: u64, at_ns: u64) {
+        let side = self.side_mut(direction);
+        if side.closed || side.slow.is_some() || side.mid_line || side.ended_ns.is_some() {
+            return self.emit(direction, bytes);
+        }
+        side.slow = Some(Slow { rest: bytes, bytes_per_second, next_ns: at_ns });
+        self.go_on_slowly(direction, at_ns);
+    }
+
+    pub(super) fn go_on_slowly(&mut self, direction: Direction, at_ns: u64) {
+        let Some(slow) = self.side_mut(direction).slow.as_mut().filter(|slow| slow.next_ns <= at_ns) else {
+            return;
+        };
+        let n_bytes = (slow.bytes_per_second / SLOW_STEPS).max(1);
+        let part = slow.rest.split_to(usize::try_from(n_bytes).unwrap_or(usize::MAX).min(slow.rest.len()));
+        slow.next_ns = at_ns.saturating_add(n_bytes.saturating_mul(1_000_000_000) / slow.bytes_per_second.max(1));
+        let is_done = slow.rest.is_empty();
+        self.orders.push_back(Order::Send { direction, bytes: part });
+        if is_done {
+            self.side_mut(direction).slow = None;
+            self.send_pending(direction);
+        }
+    }
+
+    pub(super) fn finish_slow(&mut self, direction: Direction) {
+        if let Some(slow) = self.side_mut(direction).slow.take() {
+            self.orders.push_back(Order::Send { direction, bytes: slow.rest });
+            self.send_pending(direction);
+        }
+    }
+
+    pub(super) fn send_pending(&mut self, direction: Direction) {
+        for bytes in std::mem::take(&mut self.side_mut(direction).pending) {
+            self.orders.push_back(Order::Send { direction, bytes });
+        }
+    }
+
+    /// Ends the stream in this direction.
+    pub(crate) fn close(&mut self, direction: Direction) {
+        self.orders.push_back(Order::Close(direction));
+        let side = self.side_mut(direction);
+        side.closed = true;
+        side.slow = None;
+        side.pending.clear();
+        self.nobody_answers(direction);
+    }
+}

@@ -1,0 +1,170 @@
+//! The gate between real pipes: nothing is lost or out of order, whenever it is armed and whoever writes.
+
+use super::*;
+use crate::clock::Clock;
+use crate::copies::Copies;
+use crate::pump::{Pump, ServerEnded};
+use proptest::prelude::*;
+use std::io::{Read, Write};
+use tap_frame::Stream;
+
+/// Lets everything pass a line at a time, and keeps what has no end yet.
+struct Lines {
+    doors: Arc<Doors>,
+    open: Mutex<Vec<u8>>,
+    seen: Mutex<Vec<(u64, bool)>>,
+}
+
+impl Lines {
+    fn new() -> (Arc<Doors>, Arc<Self>) {
+        let doors = Doors::new();
+        let gate = Arc::new(Self { doors: doors.clone(), open: Mutex::default(), seen: Mutex::default() });
+        doors.set_gate(gate.clone());
+        (doors, gate)
+    }
+
+    fn flush(&self) {
+        let open = std::mem::take(&mut *self.open.lock().unwrap());
+        self.doors.leave(Direction::ToServer, &open);
+    }
+}
+
+impl Gate for Lines {
+    fn enter(&self, _: Direction, offset: u64, torn: bool) {
+        self.seen.lock().unwrap().push((offset, torn));
+    }
+
+    fn pass(&self, direction: Direction, _: u64, _: u64, bytes: &[u8]) {
+        let mut open = self.open.lock().unwrap();
+        open.extend_from_slice(bytes);
+        let end = open.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.doors.leave(direction, &open[..end]);
+        open.drain(..end);
+    }
+
+    fn leave(&self, _: Direction) {
+        self.flush();
+    }
+
+    fn end(&self, _: Direction) {
+        self.flush();
+    }
+
+    fn nobody_reads(&self, _: Direction) {}
+}
+
+/// A pump from one pipe to another, in a thread.
+fn pump(doors: &Arc<Doors>) -> (io::PipeWriter, io::PipeReader, std::thread::JoinHandle<()>) {
+    let (source, input) = io::pipe().unwrap();
+    let (output, sink) = io::pipe().unwrap();
+    let doors = doors.clone();
+    let thread = std::thread::spawn(move || {
+        let sink = Arc::new(OwnedFd::from(sink));
+        doors.set_sink(Direction::ToServer, Sink::Of(Arc::downgrade(&sink)));
+        let clock = Clock::start();
+        let copies = Copies::new(clock, 1 << 20, 1 << 20);
+        let (server_ended, thread) = (ServerEnded::default(), Interruptible::this_thread().unwrap());
+        let pump = Pump { stream: Stream::ToServer, clock, copies: &copies, server_ended: &server_ended };
+        let passage = Passage::begin(&doors, Direction::ToServer, Some(thread));
+        pump.run(&source, Some(passage), |bytes| write_all(&*sink, bytes));
+    });
+    // The other direction is not pumped here.
+    (input, output, thread)
+}
+
+/// Arms, and waits for the one pump that there is.
+fn armed(doors: &Arc<Doors>) {
+    doors.doors[1].state().ended = true;
+    doors.arm().unwrap();
+    assert!(doors.wait_armed(Duration::from_secs(30)));
+}
+
+#[test]
+fn it_is_armed_in_the_middle_of_a_read_and_told_where_the_stream_is() {
+    let (doors, gate) = Lines::new();
+    let (mut input, mut output, thread) = pump(&doors);
+    input.write_all(b"one\ntw").unwrap();
+    let mut got = [0; 6];
+    output.read_exact(&mut got).unwrap();
+    armed(&doors);
+    assert_eq!(*gate.seen.lock().unwrap(), [(6, true)]);
+    doors.leave(Direction::ToServer, b"[put in]");
+    doors.deliver(Direction::ToServer);
+    let mut got = [0; 8];
+    output.read_exact(&mut got).unwrap();
+    assert_eq!(&got, b"[put in]", "the source is quiet, and it goes out all the same");
+    input.write_all(b"o\nthree").unwrap();
+    drop(input);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "o\nthree");
+    thread.join().unwrap();
+    assert!(!doors.is_open(Direction::ToServer));
+}
+
+#[test]
+fn a_side_that_does_not_read_holds_up_nobody_who_leaves_something() {
+    let (doors, _gate) = Lines::new();
+    let (mut input, mut output, thread) = pump(&doors);
+    armed(&doors);
+    let line = vec![b'x'; 1 << 20];
+    doors.leave(Direction::ToServer, &line);
+    doors.deliver(Direction::ToServer);
+    // Far more than a pipe takes, and nobody reads: this returns all the same.
+    doors.leave(Direction::ToServer, b"\nlast\n");
+    doors.deliver(Direction::ToServer);
+    doors.flush(Duration::from_millis(20));
+    input.write_all(b"from the source\n").unwrap();
+    drop(input);
+    let mut rest = Vec::new();
+    output.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest.len(), (1 << 20) + "\nlast\nfrom the source\n".len());
+    assert!(rest.ends_with(b"x\nlast\nfrom the source\n"));
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_door_that_is_closed_ends_both_of_its_sides() {
+    let (doors, _gate) = Lines::new();
+    let (mut input, mut output, thread) = pump(&doors);
+    armed(&doors);
+    doors.leave(Direction::ToServer, b"last\n");
+    doors.close(Direction::ToServer);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "last\n");
+    thread.join().unwrap();
+    assert!(input.write_all(b"more\n").is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn whenever_it_is_armed_and_disarmed_the_bytes_are_the_same(steps in prop::collection::vec(("[ab\n]{0,40}", 0..3), 0..25)) {
+        let (doors, gate) = Lines::new();
+        let (mut input, mut output, thread) = pump(&doors);
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            output.read_to_end(&mut all).unwrap();
+            all
+        });
+        let mut sent = Vec::new();
+        for (bytes, then) in &steps {
+            input.write_all(bytes.as_bytes()).unwrap();
+            sent.extend_from_slice(bytes.as_bytes());
+            match then {
+                1 => armed(&doors),
+                2 => {
+                    gate.flush();
+                    doors.disarm();
+                    doors.deliver(Direction::ToServer);
+                }
+                _ => {}
+            }
+        }
+        drop(input);
+        thread.join().unwrap();
+        let got = reader.join().unwrap();
+        prop_assert_eq!(got, sent);
+    }
+}

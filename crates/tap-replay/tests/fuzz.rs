@@ -1,0 +1,46 @@
+//! What must hold for every input, without a fuzzer: the bodies of the fuzz targets.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "../fuzz/bodies.rs"]
+mod bodies;
+#[path = "../../../tests/fuzz/corpus.rs"]
+mod corpus;
+
+/// What mutations put in, beside bytes of other seeds.
+const WORDS: &[&[u8]] = &[
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\r\n",
+    b"\xff",
+    b"\xc3",
+    b"null",
+    b"1e400",
+    b"-0",
+    b"\\u0069",
+    b"\\ud83d",
+    b"\n>",
+    b"\n<",
+    b"\"id\":1,",
+    b"\"id\":2,",
+    b"\"method\":\"tools/call\",",
+    b"\"method\":\"ping\",",
+    b"\"result\":{},",
+    b"\"error\":{},",
+    b"\"_meta\":{\"progressToken\":1},",
+    b"\"cursor\":\"x\",",
+    b"\xc2\xabuuid\xc2\xbb",
+    b"\xc2\xabsecret 1\xc2\xbb",
+];
+
+#[test]
+fn play_holds_for_the_corpus_and_mutations() {
+    corpus::run("play", bodies::play, WORDS);
+}

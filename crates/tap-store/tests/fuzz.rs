@@ -1,0 +1,46 @@
+//! What must hold for every input, without a fuzzer: the bodies of the fuzz targets.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "../fuzz/bodies.rs"]
+mod bodies;
+#[path = "../../../tests/fuzz/corpus.rs"]
+mod corpus;
+
+/// What mutations put in, beside bytes of other seeds.
+const WORDS: &[&[u8]] = &[
+    b"\"",
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\r\n",
+    b"\xff",
+    b"\xc3",
+    b"null",
+    b"1e400",
+    b"-0",
+    b"\\u0069",
+    b"\\ud83d",
+    b"{\"to\":\"server\",\"msg\":{}}",
+    b"\"literal\":true,",
+    b"{\"gaps_us\":[1]}",
+    b"\"at\":0.1,",
+    b"{\"end\":\"exited\"}",
+    b"{\"http\":1,\"status\":200}",
+    b"\"style\":\"spaced\",",
+];
+
+#[test]
+fn recording_holds_for_the_corpus_and_mutations() {
+    corpus::run("recording", bodies::recording, WORDS);
+}
+
+#[test]
+fn message_holds_for_the_corpus_and_mutations() {
+    corpus::run("message", bodies::message, WORDS);
+}
