@@ -194,7 +194,7 @@ impl Reader<'_> {
                     let read = self.expect(item, "a size such as \"5G\"", text).map(|text| parse_size(&text));
                     to.max_size = self.parsed(item, read);
                 }
-                _ => self.unknown(at, "key", &format!("record.{name}"), RECORD.into_iter()),
+                _ => self.unknown(at, "key of [record]", name, RECORD.into_iter()),
             }
         }
     }
@@ -268,7 +268,10 @@ mod tests {
             ("[record]\nmax_age = 30", "config.toml:2: a length of time such as \"30d\" is expected here"),
             ("[record]\nmax_age = '30'", "config.toml:2: `30` is no length of time; such are 90m, 12h, 30d, 2w"),
             ("[record]\nmax_size = 'big'", "config.toml:2: `big` is no size; such are 500M, 5G, 1T"),
-            ("[record]\nmaxsize = '5G'", "config.toml:2: there is no key `record.maxsize`; did you mean `max_size`?"),
+            (
+                "[record]\nmaxsize = '5G'",
+                "config.toml:2: there is no key of [record] `maxsize`; did you mean `max_size`?",
+            ),
             ("[keys]\nmark = [1]", "config.toml:2: a key, or a list of keys is expected here"),
             ("[colours]\nbadd = 'red'", "config.toml:2: there is no meaning `badd`; did you mean `bad`?"),
         ] {

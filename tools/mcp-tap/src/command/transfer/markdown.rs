@@ -97,7 +97,7 @@ mod tests {
         for (text, expected) in [
             ("tools/call find", "tools/call find"),
             ("a|b <script> [x](y)", "a\\|b &lt;script&gt; \\[x\\](y)"),
-            ("`x` & **y**\n", "\\`x\\` &amp; \\*\\*y\\*\\*\\\\n"),
+            ("`x` & **y**\n", "\\`x\\` &amp; \\*\\*y\\*\\*\\\\u{a}"),
         ] {
             assert_eq!(cell(text), expected);
         }
