@@ -127,6 +127,7 @@ fn end(child: &mut Child, until: Instant) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
+            // tidy: sleeps because a process cannot be waited for with a limit.
             Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
             Ok(None) | Err(_) => return None,
         }
