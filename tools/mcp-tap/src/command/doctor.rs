@@ -10,6 +10,7 @@ mod trial;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -129,14 +130,17 @@ fn one(doctor: &Doctor, file: &ConfigurationFile, server: &Server) -> Result<Rep
         return Ok(report);
     }
     if let Some(tapped) = server.tapped().filter(|tapped| tapped.program.contains('/')) {
-        if !std::path::Path::new(&tapped.program).is_file() {
+        if !Path::new(&tapped.program).is_file() {
             let what = format!("the tap before it is not there: {}", tapped.program);
             report.findings.push(Finding::bad("not-on-path", what, "`mcp-tap unwrap` it, and `mcp-tap wrap` it again"));
         }
     }
+    // For what a bridge of ours records; gone with this function.
+    let scratch =
+        tempfile::tempdir().map_err(|error| Failure::new(format!("cannot make a temporary folder: {error}")))?;
     let line = match server.without_tap() {
         Launch::Command(line) => line,
-        Launch::Http(remote) => bridge(&remote)?,
+        Launch::Http(remote) => bridge(&remote, &scratch.path().join("tap.db"))?,
         Launch::Other(_) if report.findings.is_empty() => {
             report.notes.push("the host has it in itself; there is no command to try".into());
             return Ok(report);
@@ -172,11 +176,12 @@ fn one(doctor: &Doctor, file: &ConfigurationFile, server: &Server) -> Result<Rep
 }
 
 /// A server at an address is tried through a bridge of ours, which records nowhere that is kept.
-fn bridge(remote: &tap_hosts::Remote) -> Result<CommandLine, Failure> {
+fn bridge(remote: &tap_hosts::Remote, database: &Path) -> Result<CommandLine, Failure> {
     let own =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;
     let mut line = CommandLine { command: own.to_string_lossy().into_owned(), ..CommandLine::default() };
-    line.arguments.extend(["proxy", "--stdio", "--quiet", "--db", "/dev/null/none"].map(str::to_owned));
+    line.arguments.extend(["proxy", "--stdio", "--quiet", "--db"].map(str::to_owned));
+    line.arguments.push(database.to_string_lossy().into_owned());
     for (index, (name, value)) in remote.headers.iter().enumerate() {
         let variable = format!("MCP_TAP_HEADER_{}", index + 1);
         line.arguments.extend(["--header-env".into(), format!("{name}={variable}")]);
