@@ -255,7 +255,10 @@ fn the_database_can_be_found() {
     let scratch = with_demo();
     assert_eq!(stdout(&scratch, &["db", "path"]).trim(), scratch.db().to_str().unwrap());
     let info = stdout(&scratch, &["db", "info"]);
-    assert!(info.contains("sessions  1 (0 live)") && info.contains(&format!("schema    {}", tap_store::SCHEMA_VERSION)), "{info}");
+    assert!(
+        info.contains("sessions  1 (0 live)") && info.contains(&format!("schema    {}", tap_store::SCHEMA_VERSION)),
+        "{info}"
+    );
 }
 
 #[test]

@@ -129,11 +129,10 @@ fn one(doctor: &Doctor, file: &ConfigurationFile, server: &Server) -> Result<Rep
         report.findings.push(Finding::bad("switched-off", "it is switched off in the configuration", "switch it on"));
         return Ok(report);
     }
-    if let Some(tapped) = server.tapped().filter(|tapped| tapped.program.contains('/')) {
-        if !Path::new(&tapped.program).is_file() {
-            let what = format!("the tap before it is not there: {}", tapped.program);
-            report.findings.push(Finding::bad("not-on-path", what, "`mcp-tap unwrap` it, and `mcp-tap wrap` it again"));
-        }
+    let is_lost = |program: &str| program.contains('/') && !Path::new(program).is_file();
+    if let Some(tapped) = server.tapped().filter(|tapped| is_lost(&tapped.program)) {
+        let what = format!("the tap before it is not there: {}", tapped.program);
+        report.findings.push(Finding::bad("not-on-path", what, "`mcp-tap unwrap` it, and `mcp-tap wrap` it again"));
     }
     // For what a bridge of ours records; gone with this function.
     let scratch =

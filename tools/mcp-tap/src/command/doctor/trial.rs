@@ -136,6 +136,7 @@ fn end(child: &mut Child, until: Instant) -> Option<ExitStatus> {
 
 /// The answer with this id; what is no message on the way to it is noise.
 fn answer_to(id: u64, lines: &Receiver<Vec<u8>>, until: Instant, noise: &mut Vec<String>) -> Option<Value> {
+    let as_text = Value::from(id.to_string());
     loop {
         let line = match lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(line) => line,
@@ -153,7 +154,7 @@ fn answer_to(id: u64, lines: &Receiver<Vec<u8>>, until: Instant, noise: &mut Vec
             Some(message) => {
                 let is_answer = message.get("result").is_some() || message.get("error").is_some();
                 // An id of another type, or none, is a wrong answer, and an answer.
-                if is_answer && (message["id"] == id || message["id"].is_null() || message["id"] == id.to_string()) {
+                if is_answer && (message["id"] == id || message["id"].is_null() || message["id"] == as_text) {
                     return Some(message);
                 }
             }

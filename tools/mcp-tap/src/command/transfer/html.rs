@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use tap_session::Severity;
 
-use super::report::{Body, Entry, Report};
+use super::report::{Body, Entry, Group, Report};
 use crate::output::Style;
 use crate::text::{duration, shown, size};
 
@@ -96,7 +96,7 @@ fn by_what(page: &mut String, report: &Report) {
     }
     let head = "<tr><th>call</th><th class=\"n\">calls</th><th class=\"n\">failed</th><th class=\"n\">median</th><th class=\"n\">longest</th></tr>";
     let _ = writeln!(page, "<h2>Calls</h2>\n<table>{head}");
-    for (what, n_calls, n_bad, middle, longest) in groups {
+    for Group { what, n_calls, n_bad, middle_ns, longest_ns } in groups {
         let time = |ns: Option<u64>| ns.map(duration).unwrap_or_default();
         let class = if n_bad > 0 { "n bad" } else { "n" };
         let _ = writeln!(
@@ -104,8 +104,8 @@ fn by_what(page: &mut String, report: &Report) {
             "<tr><td class=\"what\">{}</td><td class=\"n\">{n_calls}</td><td class=\"{class}\">{n_bad}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             text(&what),
-            time(middle),
-            time(longest)
+            time(middle_ns),
+            time(longest_ns)
         );
     }
     let _ = writeln!(page, "</table>");

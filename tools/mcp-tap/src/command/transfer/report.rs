@@ -190,8 +190,8 @@ impl Report {
         }
     }
 
-    /// Calls by what they are about: how many, how many failed, the middle and the longest time.
-    pub(super) fn by_what(&self) -> Vec<(String, usize, usize, Option<u64>, Option<u64>)> {
+    /// Calls by what they are about.
+    pub(super) fn by_what(&self) -> Vec<Group> {
         let mut groups: BTreeMap<&str, (usize, usize, Vec<u64>)> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| entry.is_call()) {
             let group = groups.entry(&entry.what).or_default();
@@ -199,13 +199,24 @@ impl Report {
             group.1 += usize::from(entry.style == Style::Bad);
             group.2.extend(entry.latency_ns);
         }
-        let line = |(what, (n_calls, n_bad, mut latencies)): (&str, (usize, usize, Vec<u64>))| {
+        let group = |(what, (n_calls, n_bad, mut latencies)): (&str, (usize, usize, Vec<u64>))| {
             latencies.sort_unstable();
-            let middle = latencies.get(latencies.len().saturating_sub(1) / 2).copied();
-            (what.to_owned(), n_calls, n_bad, middle, latencies.last().copied())
+            let middle_ns = latencies.get(latencies.len().saturating_sub(1) / 2).copied();
+            Group { what: what.to_owned(), n_calls, n_bad, middle_ns, longest_ns: latencies.last().copied() }
         };
-        groups.into_iter().map(line).collect()
+        groups.into_iter().map(group).collect()
     }
+}
+
+/// Calls that are about the same.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) what: String,
+    pub(super) n_calls: usize,
+    pub(super) n_bad: usize,
+    /// Of those that were answered.
+    pub(super) middle_ns: Option<u64>,
+    pub(super) longest_ns: Option<u64>,
 }
 
 /// What a text is to the redactor.
