@@ -117,7 +117,7 @@ fn what_the_inspector_copies_as_a_call_runs_as_it_is() {
     let copied = copied().unwrap();
     terminal.type_in("qq");
     wait_for(&mut terminal.child);
-    assert!(copied.starts_with("mcp-tap call echo "), "{copied}");
+    assert!(copied.starts_with("mcp-tap call --session tap-echo echo "), "{copied}");
     // The program by the name that it has on a user's path.
     let folder = std::path::Path::new(TAP).parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());

@@ -90,6 +90,8 @@ fn row(seq: u64) -> Row {
         latency_ns: Some(seq * 1_000),
         lost_bytes: None,
         notes: Notes::default(),
+        done: None,
+        received: None,
     };
     Row {
         row,

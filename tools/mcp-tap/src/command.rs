@@ -12,6 +12,7 @@ pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod forward;
 pub(crate) mod held;

@@ -77,7 +77,7 @@ impl Detail {
             Copied::Value => (self.value()?.0, name("txt")),
             Copied::Path => text(self.path_shown()?, "txt"),
             Copied::Filter => text(self.as_filter()?, "txt"),
-            Copied::Call => text(self.as_call()?, "sh"),
+            Copied::Call => text(self.as_call(reference)?, "sh"),
             Copied::Curl => text(shell::curl(self.parts.request.as_ref()?)?, "sh"),
             Copied::Markdown => text(self.as_markdown(facts), "md"),
             Copied::Reference => text(format!("{reference}:{}", half.row.row.at.seq), "txt"),
@@ -95,7 +95,7 @@ impl Detail {
             Copied::Request => self.request().is_some(),
             Copied::Response => self.response().is_some(),
             Copied::Value | Copied::Path | Copied::Filter => self.path_shown().is_some(),
-            Copied::Call => self.as_call().is_some(),
+            Copied::Call => self.as_call(&facts.session.reference).is_some(),
             Copied::Curl => self.copied(what, facts).is_some(),
         };
         Copied::ALL.into_iter().filter(move |(_, what, _)| is_there(*what))
@@ -110,7 +110,7 @@ impl Detail {
                 let (bytes, extension) = self.value()?;
                 Effect::Write { bytes, name: file_name(reference, this, &extension) }
             }
-            Action::CopyAsCall => Effect::Copy(self.as_call()?),
+            Action::CopyAsCall => Effect::Copy(self.as_call(reference)?),
             _ => {
                 let text = String::from_utf8_lossy(&this.bytes).trim_end().to_owned();
                 Effect::Open { bytes: tap_text::pretty(&text).into_bytes(), name, edit: action == Action::Editor }
@@ -197,8 +197,8 @@ impl Detail {
         })
     }
 
-    /// The call as a command line that makes it again.
-    fn as_call(&self) -> Option<String> {
+    /// The call as a command line that makes it again, on the server of the same session.
+    fn as_call(&self, session: &str) -> Option<String> {
         let request = self.request()?;
         let node = Node::new(&request.bytes);
         if !node.get("method")?.is_text("tools/call") {
@@ -207,7 +207,7 @@ impl Detail {
         let name = node.at(&["params", "name"])?.text()?.into_owned();
         let arguments =
             node.at(&["params", "arguments"]).map_or("{}".into(), |node| String::from_utf8_lossy(node.bytes()));
-        shell::call(&name, &arguments)
+        shell::call(session, &name, &arguments)
     }
 
     /// The call as a section of an issue.

@@ -45,11 +45,16 @@ pub(super) fn visible(json: &str) -> String {
     out
 }
 
-/// A command that makes a call of a tool again.
-pub(super) fn call(name: &str, arguments: &str) -> Option<String> {
-    // A name that looks like an option is none.
-    let end = if name.starts_with('-') { "-- " } else { "" };
-    Some(format!("mcp-tap call {end}{} {}", word(name)?, word(&visible(arguments))?))
+/// A command that makes a call of a tool again, on the server of a session; of a tool whose name looks like an option, which has to
+/// stand behind `--` and leaves no room for a session, on that of the newest one.
+pub(super) fn call(session: &str, name: &str, arguments: &str) -> Option<String> {
+    let is_option = |text: &str| text.is_empty() || text.starts_with('-');
+    let whose = match is_option(name) {
+        true => "--".to_owned(),
+        false if is_option(session) => return None,
+        false => format!("--session {}", word(session)?),
+    };
+    Some(format!("mcp-tap call {whose} {} {}", word(name)?, word(&visible(arguments))?))
 }
 
 /// A `curl` command that sends a request of HTTP again. What is not recorded is taken from the environment: of a field
@@ -201,11 +206,12 @@ mod tests {
         for shell in shells() {
             for name in HOSTILE {
                 let arguments = format!("{{\"x\":{}}}", crate::tree::quoted(name));
-                let command = call(name, &arguments).unwrap();
+                let command = call("demo", name, &arguments).unwrap();
                 let (words, _) = run(shell, &command).unwrap();
-                let mut expected = vec![b"call".to_vec()];
-                expected.extend(name.starts_with('-').then(|| b"--".to_vec()));
-                expected.extend([name.as_bytes().to_vec(), arguments.into_bytes()]);
+                let is_option = name.is_empty() || name.starts_with('-');
+                let whose: &[&str] = if is_option { &["--"] } else { &["--session", "demo"] };
+                let expected = [&["call"], whose, &[name, &*arguments]].concat();
+                let expected: Vec<Vec<u8>> = expected.iter().map(|word| word.as_bytes().to_vec()).collect();
                 assert_eq!(words, expected, "{shell}: {command}");
             }
         }
@@ -264,7 +270,7 @@ mod tests {
     fn what_acts_on_a_terminal_is_in_no_command() {
         for text in ["a\u{1b}[201~", "a\nb", "\u{202e}x", "\u{7f}"] {
             assert_eq!(word(text), None, "{text:?}");
-            assert_eq!(call(text, "{}"), None);
+            assert_eq!((call("demo", text, "{}"), call(text, "find", "{}")), (None, None));
         }
         assert_eq!(visible("{\"a\":\n\"\u{7f}\u{e0041}\"}"), "{\"a\": \"\\u007f\\udb40\\udc41\"}");
     }

@@ -33,6 +33,8 @@ pub(crate) fn call(seq: u64, answer: u64, from_ms: u64, took_ms: u64, method: &s
             latency_ns: Some(took_ms * MS),
             lost_bytes: None,
             notes: Notes::default(),
+            done: None,
+            received: None,
         },
         length: 1,
         answer_length: Some(1),

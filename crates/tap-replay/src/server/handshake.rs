@@ -190,9 +190,19 @@ impl Player {
         let layer = self.layer(place);
         while layer.acts[place.act].script.era().is_none() && layer.grow() {}
         let script = &layer.acts[place.act].script;
-        let has_one = (0..script.interactions().len())
-            .any(|interaction| layer.acts[place.act].method_of(interaction) == "server/discover");
-        if script.era() != Some(Era::Modern) && !has_one {
+        let first = (0..script.interactions().len())
+            .find(|interaction| layer.acts[place.act].method_of(*interaction) == "server/discover");
+        let has_one = first.is_some();
+        if let Some(first) = first {
+            layer.read_until_over(place.act, first);
+        }
+        let act = &mut layer.acts[place.act];
+        let was_answered = first.and_then(|first| act.script.interactions().get(first)?.answer).is_some();
+        if act.script.era() != Some(Era::Modern) && !was_answered {
+            // Some servers over HTTP refuse it in a way that answers nothing.
+            if let Some(first) = first {
+                act.uses(first);
+            }
             let bytes = error(live.id.as_bytes(), METHOD_NOT_FOUND, "Method not found");
             return self.send_answer(live.batch, bytes, 0, outputs);
         }

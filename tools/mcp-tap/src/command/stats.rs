@@ -72,8 +72,13 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     let mut rows: Vec<(Line, Row)> = rows.into_iter().collect();
     if rows.is_empty() {
         if !global.quiet {
-            let what = if stats.by == GroupBy::Error { "no calls that failed" } else { "no calls" };
-            let _ = writeln!(std::io::stderr(), "{what}{}", if filter.is_some() { " and fit" } else { "" });
+            let what = match (stats.by, &filter) {
+                (GroupBy::Error, None) => "no calls that failed",
+                (GroupBy::Error, Some(_)) => "no calls that failed and fit",
+                (_, None) => "no calls",
+                (_, Some(_)) => "no calls that fit",
+            };
+            let _ = writeln!(std::io::stderr(), "{what}");
             if let Some(hint) = hint {
                 let _ = writeln!(std::io::stderr(), "  {hint}");
             }
@@ -93,8 +98,10 @@ pub(crate) fn stats(global: &Global, stats: &Stats) -> Result<u8, Failure> {
     match format {
         StatsFormat::Text => {
             table(&mut out, head_of(stats.by), &mut rows)?;
-            let text = where_time_went(&spent);
-            writeln!(out, "{}", out.styled(Style::Dim, &wrapped(&text, 0, out.width())))?;
+            if filter.is_none() {
+                let text = where_time_went(&spent);
+                writeln!(out, "{}", out.styled(Style::Dim, &wrapped(&text, 0, out.width())))?;
+            }
         }
         StatsFormat::Json => {
             for (line, row) in &mut rows {
@@ -339,7 +346,7 @@ fn as_json(line: &Line, row: &mut Row) -> Value {
 }
 
 /// Objects with the same members as a table, their names first.
-fn as_csv(rows: &[Value]) -> String {
+pub(crate) fn as_csv(rows: &[Value]) -> String {
     let names = rows.first().and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
     let mut csv = names.cloned().collect::<Vec<_>>().join(",") + "\n";
     for row in rows.iter().filter_map(Value::as_object) {

@@ -100,6 +100,16 @@ fn a_legacy_recording_makes_a_client_of_both_eras_fall_back() {
                <- {{"id":2,"result":{{"tools":[]}}}}"#
         )),
     );
+    // Also where the recorded server refused in a way that answers nothing; it was asked for, then.
+    let refused = format!("{}\n{recording}", modern(r#"-> {"id":9,"method":"server/discover","params":{META}}"#));
+    let mut player = check(
+        &refused,
+        &modern(
+            r#"-> {"id":1,"method":"server/discover","params":{META}}
+               <- {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#,
+        ),
+    );
+    assert!(!player.report(true).unused.iter().any(|unused| unused.what == "server/discover"));
     // One that does not is told what can be told.
     check(
         &recording,
@@ -150,7 +160,7 @@ fn a_revision_that_the_recorded_server_does_not_support_is_refused_with_those_th
         let said = modern(&format!(r#"-> {{"id":"s","method":"{method}","params":{{META}}}}"#))
             .replace("2026-07-28", "2027-01-01");
         let refused = r#"** the client asks in revision 2027-01-01, and the recording is of 2026-07-28
-            <- ~ "code":-32022,"data":{"requested":"2027-01-01","supported":["2026-07-28"]}"#;
+            <- ~ "data":{"supported":["2026-07-28"],"requested":"2027-01-01"}"#;
         let again = r#"-> {"id":1,"method":"tools/list","params":{META}}
             <- {"id":1,"result":{"resultType":"complete","tools":[]}}"#;
         check(&recording, &format!("{said}\n{refused}\n{}", modern(again)));

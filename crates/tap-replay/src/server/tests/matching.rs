@@ -74,7 +74,7 @@ closest in a.mcprec
        req.params.name    recorded "other"    got "get_issue"    another value
 
 what to do
-  it changed on purpose        record it:   mcp-tap replay --record all a.mcprec -- COMMAND
+  it changed on purpose        record it:   mcp-tap replay --record new a.mcprec -- COMMAND
   it changes on every run      ignore it:   --ignore arg.number     or "rules":{"ignore":["arg.number"]} in line 1
 "#;
     assert_eq!(miss.text(), expected);

@@ -290,25 +290,29 @@ fn what_nobody_waits_for_any_more_is_not_compared_on() {
 /// A recording over HTTP with two sessions of MCP: one is held against the one before, and any against any.
 #[test]
 fn sessions_of_mcp_are_compared_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(&folder.path().join("tap.db")).unwrap();
+    import(&store, Cursor::new(std::fs::read(super::HTTP).unwrap()), Path::new("http.jsonl"), "x").unwrap();
+    let opened = Opened { store, first_seq: 1, zone: TimeZone::UTC, is_text: false };
     let compared = |keys: &str| {
-        super::look(super::HTTP, LARGE, true, |bench| {
+        look_at(&opened, LARGE, true, |bench| {
             bench.press(keys);
             bench.screen()
         })
     };
     let heads = [
-        ("G D", "A demo/1 ", "B demo/2 "),
-        ("G D c", "A demo/1 ", "B demo "),
-        ("G D c c", "A demo/1 ", "B demo/1 "),
-        ("G D C", "A demo/2 ", "B demo/2 "),
-        ("G D C C", "A demo ", "B demo/2 "),
+        ("# '13' enter D", "A search/1 ", "B search/2 "),
+        ("# '13' enter D c", "A search/1 ", "B search "),
+        ("# '13' enter D c c", "A search/1 ", "B search/1 "),
+        ("# '13' enter D C", "A search/2 ", "B search/2 "),
+        ("# '13' enter D C C", "A search ", "B search/2 "),
     ];
     for (keys, a, b) in heads {
         let screen = compared(keys);
         assert!(screen.contains(a) && screen.contains(b), "{keys}: {a}, {b}\n{screen}");
     }
     // One that is held against itself does not differ; against the other it does.
-    assert!(compared("G D C").contains("0 of "), "{}", compared("G D C"));
+    assert!(compared("# '13' enter D C").contains("0 of "), "{}", compared("# '13' enter D C"));
     assert!(compared("g D").contains("there is no earlier session"), "{}", compared("g D"));
-    assert_snapshot!("compare_conversations", compared("G D"));
+    assert_snapshot!("compare_conversations", compared("# '13' enter D"));
 }

@@ -145,7 +145,7 @@ fn what_is_copied_is_what_the_menu_says() {
         ("v", "copy 9"),
         ("p", "copy params.arguments.days"),
         ("n", "copy demo:11"),
-        ("c", r#"copy mcp-tap call forecast '{"city":"Bern","days":9}'"#),
+        ("c", r#"copy mcp-tap call --session demo forecast '{"city":"Bern","days":9}'"#),
         ("j j enter", "copy params.arguments.days"),
         ("u", ""),
         ("esc", ""),
