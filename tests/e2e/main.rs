@@ -37,6 +37,7 @@ mod recordings;
 mod relay;
 mod replay;
 mod reports;
+mod router;
 mod signals;
 mod third_party;
 mod verify;

@@ -23,7 +23,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Call, Server, Tools};
+pub(crate) use self::client::{Bridge, Call, Lock, Route, Server, Servers, Tools};
 pub(crate) use self::db::{Db, DbCommand, Prune};
 pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::doctor::Doctor;
@@ -143,6 +143,25 @@ pub(crate) enum Command {
     /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
     /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
     Call(Box<Call>),
+    /// Be one server that offers the tools of many
+    ///
+    /// Use it as the server's command in any host. The servers are those in the file that --config names, as a host's
+    /// configuration has them. Tools and prompts are called SERVER__NAME; resources keep their addresses. A server that fails
+    /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
+    /// host's side and each server's as sessions of their own.
+    Route(Box<Route>),
+    /// Print the tools of servers in the format of a model's interface
+    ///
+    /// Named, chosen and described as `route` would hand them over. What an interface does not take of a schema is said in
+    /// another way that accepts the same, or left out, which is told on stderr. Exit code 2: a server could not be asked, or a
+    /// tool had to be left out.
+    Bridge(Bridge),
+    /// Hold fast in a file what servers offer, or check that they still offer that
+    ///
+    /// The file has the tools, prompts, resources and templates as the servers wrote them, to be looked through and kept with
+    /// the code. `route --lock FILE` then offers those tools alone, and none that was changed. Exit code 1 with --check:
+    /// something is not as it was.
+    Lock(Box<Lock>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
