@@ -4,6 +4,7 @@
 mod endings;
 mod faults;
 mod inspector;
+mod recorded;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -143,7 +144,7 @@ fn a_held_call_that_is_edited_gives_the_server_the_edited_arguments() {
     // It was listed before anything was judged: the schema is that of the recording.
     let file = scratch.path("edited.json");
     std::fs::write(&file, text.replace("\"Bern\"", "5")).unwrap();
-    wait_until("the list of tools is recorded", || scratch.json(&["log", "-s", "last", "--json"]).len() >= 2);
+    wait_until("the list of tools is recorded", || live.json(&["log", "-s", "last", "--json"]).len() >= 2);
     let file = file.to_str().unwrap();
     let refused = live.command(&["release", "1", "--edited", file]);
     assert_eq!(refused.status.code(), Some(2));
@@ -156,6 +157,11 @@ fn a_held_call_that_is_edited_gives_the_server_the_edited_arguments() {
     live.end();
     let sent = String::from_utf8(scratch.recorded("server")).unwrap();
     assert!(sent.contains(r#"{ "city" : "Bern" }"#), "the recording has it as it came: {sent}");
+    let edited = scratch.json(&["log", "--frames", "--json", "is:edited"]);
+    let numbers: Vec<_> = edited.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers.len(), 2, "as it came, and as it went: {edited:?}");
+    let went = scratch.tap(["show", &format!("last:{}", numbers[1]), "--form", "raw"]).output().unwrap().stdout;
+    assert!(String::from_utf8(went).unwrap().contains(r#"{ "city" : "Oslo" }"#));
 }
 
 #[test]
@@ -294,6 +300,7 @@ fn a_message_of_ours_is_answered_and_nobody_else_sees_it() {
     let answer = live.done(&["call", "forecast", "city=Bern", "--into", "last"]);
     assert!(answer.contains("Bern"), "{answer}");
     let answer = live.done(&["inject", r#"{"method":"tools/list","id":1}"#]);
+    assert!(live.line().contains("cache"), "a line that is no message goes where it always does");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["result"]["tools"][0]["name"], "forecast");
     assert!(answer["id"].as_str().unwrap().starts_with("mcp-tap-"));

@@ -102,8 +102,9 @@ fn after_a_kill_everything_older_than_a_tenth_of_a_second_is_there() {
             let recorded = String::from_utf8(scratch.recorded_of(&name, to)).unwrap();
             // The last line may have been cut off by the kill.
             let whole = recorded.rfind('\n').map_or("", |end| &recorded[..end]);
+            let number = |line: &str| line.strip_prefix("message ").and_then(|number| number.parse::<usize>().ok());
             let mut numbers =
-                whole.lines().map(|line| line.strip_prefix("message ").unwrap().parse::<usize>().unwrap());
+                whole.lines().map(|line| number(line).unwrap_or_else(|| panic!("{name} to {to}: {line:?}")));
             let n_recorded = numbers.clone().count();
             assert!(numbers.by_ref().eq(0..n_recorded), "{name}: a message is missing in the middle");
             assert!(killed.n_due <= n_recorded, "{name} to {to}: {} were due, {n_recorded} are there", killed.n_due);

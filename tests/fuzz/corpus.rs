@@ -57,11 +57,8 @@ impl Dice {
     }
 }
 
-/// Runs a target over its corpus and mutations of it, into which `words` are put.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the clock only says how long to go on; what is tried does not depend on it"
-)]
+/// Runs a target over its corpus and mutations of it, into which `words` are put. The clock only says how long to go on;
+/// what is tried does not depend on it.
 pub(crate) fn run(target: &str, body: fn(&[u8]), words: &[&[u8]]) {
     let seeds = seeds(target);
     assert!(N_SEEDS <= seeds.len(), "the corpus of {target} is gone");

@@ -56,9 +56,6 @@ pub(crate) fn messages(input: &[u8]) {
         let _ = compare(a, b, &Options::new(&dials, side), &mut Markers::new());
     }
     let rules = Rules::default();
-    let (key_a, key_b) = (MatchKey::of(a, &rules), MatchKey::of(b, &rules));
-    assert_eq!(key_a, MatchKey::of(a, &rules));
-    if let (Some(key_a), Some(key_b)) = (key_a, key_b) {
-        assert_eq!(key_a == key_b, key_b == key_a);
-    }
+    assert_eq!(MatchKey::of(a, &rules), MatchKey::of(a, &rules));
+    let _ = MatchKey::of(b, &rules);
 }

@@ -1,6 +1,12 @@
 //! What must hold for every input, without a fuzzer: the bodies of the fuzz targets.
 
-#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "in a test a panic is the report, and the clock only says how long to go on"
+)]
 
 #[path = "../fuzz/bodies.rs"]
 mod bodies;

@@ -165,6 +165,12 @@ impl Debugger {
         self.side(direction).is_idle()
     }
 
+    /// Says that bytes of this direction will be fed soon, and that until then they pass by: what is to go out that way waits
+    /// for [`enter`](Self::enter), so that it does not go out in the middle of a line.
+    pub fn expect(&mut self, direction: Direction) {
+        self.side_mut(direction).entering = true;
+    }
+
     /// Says that bytes of this direction will be fed from now on. `offset` bytes have passed already; `torn` says that the
     /// last of these did not end a line, so that the rest of it is passed on unjudged.
     pub fn enter(&mut self, direction: Direction, offset: u64, torn: bool) {
@@ -176,7 +182,10 @@ impl Debugger {
         }
         let side = self.side_mut(direction);
         side.lines.passing = torn;
-        side.mid_line = torn;
+        (side.mid_line, side.entering) = (torn, false);
+        if !torn {
+            self.send_pending(direction);
+        }
     }
 
     /// Takes bytes of this direction that begin at `offset` in their stream.

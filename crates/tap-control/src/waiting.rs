@@ -80,6 +80,8 @@ pub(crate) struct Side {
     /// Bytes of messages in the queue.
     pub(crate) queue_bytes: usize,
     pub(crate) slow: Option<Slow>,
+    /// Bytes may still pass that are not fed: nothing can go out before they are.
+    pub(crate) entering: bool,
     /// Whether part of a line went out and its end did not.
     pub(crate) mid_line: bool,
     /// What has to wait for the end of that line.

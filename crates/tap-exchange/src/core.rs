@@ -302,7 +302,7 @@ impl Core {
         if let Some(seq) = message
             && !read.events.iter().any(|event| matches!(event, Event::Done { .. }))
         {
-            let done = Box::new(Done { made: false, ..Done::of_act(&act, Some(at)) });
+            let done = Box::new(Done::to_message(&act, at));
             read.events.push(Event::Done { seq, done });
         }
         if !read.events.iter().any(|event| matches!(event, Event::Row(_))) {

@@ -6,6 +6,7 @@
 //! Start reading at [`HttpReading`] (segments to [`Read`]s), then [`Exchange`] (what is known of one) and `core.rs` (what
 //! becomes of a frame).
 
+mod acts;
 #[cfg(test)]
 mod captures;
 mod coding;

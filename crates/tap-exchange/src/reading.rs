@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use tap_frame::{Act, HttpEnd, HttpPart, Origin, Piece, Segment, SegmentError, Stream};
+use tap_frame::{HttpEnd, HttpPart, Origin, Piece, Segment, SegmentError, Stream};
 use tap_session::{
     Cut, Cutter, Event, FrameEnd, FrameHead, Gatherer, HTTP_EXCHANGES, HttpEvent, HttpFollower, Moment, Place,
     Recorded, RowKind,
 };
 
+use crate::acts::{GIVEN, acts};
 use crate::core::{Core, Made, Sink, is_whole_json, row};
 use crate::events::CutEvent;
 use crate::exchange::{Conversation, Read, Source};
@@ -326,30 +327,6 @@ const CUT_AT_ONCE: usize = 64 * 1024;
 
 /// Events that a compressed stream may have, beside one for each byte on the wire. Of more, there is nothing to learn.
 const EVENTS: u64 = 10_000;
-
-/// Messages of one answer that are remembered, to tell what is done to them.
-const GIVEN: usize = 4096;
-
-/// Gives out what was done to messages that were given out; where the exchange is over, all of it.
-fn acts(core: &mut Core, open: &mut Open, is_over: bool, sink: &mut Sink<'_>) {
-    for (text, place) in std::mem::take(&mut open.acts) {
-        let act = Act::read_head(&text);
-        let begins = act.as_ref().and_then(|act| act.message);
-        let message = match act.as_ref().map(|act| act.stream) {
-            Some(Stream::ToServer) => open.facts.request_seq,
-            _ if matches!(open.answer, Answer::Stream(_)) => {
-                open.given.iter().rev().find(|(this, _)| begins == Some(*this)).map(|(_, seq)| *seq)
-            }
-            _ => open.answer_seq,
-        };
-        if begins.is_some() && message.is_none() && !is_over {
-            open.acts.push((text, place));
-            continue;
-        }
-        let number = open.facts.number;
-        core.act(Some(open), number, text, place, message.filter(|_| begins.is_some()), sink);
-    }
-}
 
 /// Some of an event stream.
 fn events(core: &mut Core, open: &mut Open, stream: &mut EventStream, place: Place, bytes: &[u8], sink: &mut Sink<'_>) {

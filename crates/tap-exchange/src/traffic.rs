@@ -4,7 +4,7 @@ use std::io::Write;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tap_frame::{HttpEnd, HttpHead, HttpPart, Segment, Stream};
+use tap_frame::{Act, HttpEnd, HttpHead, HttpPart, Segment, Stream};
 
 /// One piece of a recording.
 #[derive(Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(crate) enum What {
     Http(u64, HttpPart, Vec<u8>),
     Gap(u64, HttpPart, u64),
     Stderr(Vec<u8>),
+    /// Something that was done in an exchange.
+    Act(u64, Act),
 }
 
 impl std::fmt::Debug for What {
@@ -21,6 +23,7 @@ impl std::fmt::Debug for What {
                 write!(formatter, "{number} {part:?} {:?}", String::from_utf8_lossy(bytes))
             }
             Self::Gap(number, part, lost) => write!(formatter, "{number} {part:?} lost {lost}"),
+            Self::Act(number, act) => write!(formatter, "{number} {act:?}"),
             Self::Stderr(bytes) => write!(formatter, "stderr {:?}", String::from_utf8_lossy(bytes)),
         }
     }
@@ -87,6 +90,9 @@ fn push(segment: &mut Segment, at_ns: u64, what: &What) {
     match what {
         What::Http(exchange, part, bytes) => segment.push_http(*exchange, *part, at_ns, wall_ns, bytes),
         What::Gap(exchange, part, lost) => segment.push_http_gap(*exchange, *part, at_ns, wall_ns, *lost),
+        What::Act(exchange, act) => {
+            segment.push_act(Some(*exchange), act.sent_on(), at_ns, wall_ns, &act.to_text(), &[]);
+        }
         What::Stderr(bytes) => segment.push_chunk(Stream::Stderr, at_ns, wall_ns, bytes),
     }
 }

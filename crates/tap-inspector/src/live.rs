@@ -313,6 +313,12 @@ impl Inspector {
         };
         let key = open.session.key;
         let debug = &mut open.debug;
+        // What came while something was typed waits for that.
+        if self.overlay.is_none()
+            && let Some(again) = debug.again.take()
+        {
+            self.overlay = Some(crate::model::Overlay::Again(Box::new(again)));
+        }
         if !open.live {
             effects.extend(debug.attach.take().map(Effect::Cancel));
             debug.here = None;
@@ -329,11 +335,6 @@ impl Inspector {
         {
             effects.extend(debug.asked.replace((number, ask)).map(|(_, old)| Effect::Cancel(old)));
             effects.push(Effect::Ask(ask, Query::Control(key, LiveOrder::Message(number))));
-        }
-        if self.overlay.is_none()
-            && let Some(again) = debug.again.take()
-        {
-            self.overlay = Some(crate::model::Overlay::Again(Box::new(again)));
         }
     }
 

@@ -114,14 +114,17 @@ impl Doors {
         let _ = self.gate.set(gate);
     }
 
-    /// Has everything handed to the gate from the next read on.
+    /// Has everything handed to the gate from the next read on, out of which the pumps are brought. Gives back which of the
+    /// two directions, to the server and to the client, [enters](Gate::enter) only now: until it has, bytes pass there as they
+    /// are, and a line may be on its way.
     ///
     /// # Errors
     ///
     /// When no thread can be started.
-    pub fn arm(self: &Arc<Self>) -> io::Result<()> {
+    pub fn arm(self: &Arc<Self>) -> io::Result<[bool; 2]> {
+        let mut enters = [false; 2];
         if self.gate.get().is_none() {
-            return Ok(());
+            return Ok(enters);
         }
         for direction in [Direction::ToServer, Direction::ToClient] {
             let door = self.door(direction);
@@ -136,23 +139,25 @@ impl Doors {
             }
             // A door that was closed stays so.
             let _ = door.wanted.compare_exchange(RAW, ARMED, Ordering::SeqCst, Ordering::SeqCst);
+            enters[direction as usize] = !state.entered && !state.ended;
+            drop(state);
+            door.left.notify_all();
         }
-        Ok(())
+        Ok(enters)
     }
 
-    /// Waits until both pumps hand over what they read, or have ended, and brings them out of their reads. False when one
-    /// has not within `limit`: it is in a write that its side does not take, and will when that is over.
+    /// Waits until both pumps hand over what they read, or have ended. False when one has not within `limit`: it is in a
+    /// write that its side does not take, and will when that is over.
     #[must_use]
     pub fn wait_armed(&self, limit: Duration) -> bool {
         let began = Instant::now();
         self.doors.iter().all(|door| {
             let mut state = door.state();
             while !state.entered && !state.ended {
-                if limit < began.elapsed() {
+                let Some(left) = limit.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else {
                     return false;
-                }
-                state.interrupt();
-                state = door.changed.wait_timeout(state, REMINDER).unwrap_or_else(PoisonError::into_inner).0;
+                };
+                state = door.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             }
             true
         })
@@ -231,20 +236,21 @@ impl Door {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writing thread: writes what was left while the pump waits for its source.
+    /// The writing thread: writes what was left while the pump waits for its source, and brings that out of its read when it
+    /// is to do something else. It writes nothing as long as the pump may.
     fn write_what_is_left(&self) {
         let mut state = self.state();
         loop {
             if state.ended {
                 return;
             }
-            if self.wanted.load(Ordering::SeqCst) == CLOSED {
-                // The pump does the closing, and has to be brought out of its read.
+            let wanted = self.wanted.load(Ordering::SeqCst);
+            if wanted == CLOSED || wanted == ARMED && !state.entered {
                 state.interrupt();
                 state = self.changed.wait_timeout(state, REMINDER).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            if state.queue.is_empty() || state.writing {
+            if state.queue.is_empty() || state.writing || !state.entered {
                 state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }

@@ -209,7 +209,12 @@ impl Follower {
         lens.with(&sent, |scanned| {
             let (mut unseen, mut seen) = (Meaning::default(), Meaning::default());
             unseen.events = meaning.events[first..].to_vec();
+            // What each side sent is counted, and this neither did.
+            let party = self.view.machine.state.party_mut(sender(sent.direction()));
+            let counted = (party.n_messages, party.n_bytes);
             self.view.judge(stamp, &sent, scanned, 0, &mut unseen);
+            let party = self.view.machine.state.party_mut(sender(sent.direction()));
+            (party.n_messages, party.n_bytes) = counted;
             meaning.links.append(&mut unseen.links);
             if let Some(sides) = &mut self.sides {
                 sides.get(receiver).take(stamp, &sent, scanned, &mut seen);

@@ -1,16 +1,16 @@
 //! The observer: follows both sides from frames alone and says what each frame was.
 
+mod acts;
+
 use std::sync::Arc;
 
 use imbl::hashmap::Entry;
-use tap_frame::{Act, Became, Channel, Deed, Direction, Frame, Origin, Segment, SegmentError, Stream, sent_offset};
-use tap_jsonrpc::{
-    Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Scanner, Value,
-};
+use tap_frame::{Channel, Direction, Frame, Origin, Stream};
+use tap_jsonrpc::{Captures, Content, Envelope, Kind, Member, Misfit, NotAMessage, Notes, Path, RawId, Scanned, Value};
 
-use crate::cut::{Cut, Cutter, FrameHead, Position};
+use crate::cut::FrameHead;
 use crate::map::IdMap;
-use crate::passed::{Answered, Passed, PassedMessage, Which};
+use crate::passed::{Answered, Passed, PassedMessage};
 use crate::row::{At, Done, MessageRow, RowKind, Status};
 
 /// The members that MCP gives a meaning and a list needs.
@@ -147,6 +147,8 @@ pub struct WaitingRequest {
     pub target: Option<Arc<str>>,
     /// The request in whose place it went on.
     pub stands_for: Option<At>,
+    /// How long it was held before it went on, nanoseconds: the other side is timed from then.
+    pub held_ns: u64,
 }
 
 /// Follows one session.
@@ -237,103 +239,6 @@ impl Observer {
         self.passed.push(PassedMessage { stream, received, seq, answers });
     }
 
-    /// Takes what was done to the traffic, and appends what it meant. `scanned` is what a scan of the bytes that were sent
-    /// found; `act` need not hold them.
-    ///
-    /// Who sent a message and who gets it are no longer of one mind then. Requests wait as the side knows them that is to
-    /// answer: one that did not go on does not wait, what went on in its place does.
-    /// `message` is the number of the message that it was done to, where it is known otherwise than by its place;
-    /// `head_bytes` how long the text of the act is before what was sent.
-    pub fn observe_act(
-        &mut self,
-        stamp: &Stamp,
-        act: &Act,
-        message: Option<u64>,
-        head_bytes: u64,
-        scanned: &Scanned,
-        events: &mut Vec<Event>,
-    ) {
-        let which = match message {
-            Some(seq) => Some(Which::Seq(seq)),
-            None => act.message.map(|begins| Which::Begins(act.stream, begins)),
-        };
-        let message = which.and_then(|which| self.passed.find(which, act.deed));
-        let original = message.as_ref().map(|message| At { seq: message.seq, member: 0 });
-        let mut stood = Vec::new();
-        if let Some(message) = &message {
-            match act.deed.became() {
-                Became::Waiting => {}
-                Became::WentOn => self.went_on(message.seq, stamp.at_ns),
-                // One that is answered in the other side's place waits for that.
-                Became::Stopped if act.deed == Deed::Answered => {}
-                Became::Replaced | Became::Stopped => stood = self.forget_frame(message.seq),
-            }
-            let at = At { seq: stamp.seq, member: 0 };
-            let done = Box::new(Done { made: false, ..Done::of_act(act, Some(at)) });
-            events.push(Event::Done { seq: message.seq, done });
-        }
-        let first = events.len();
-        let row = |kind| MessageRow {
-            at: At { seq: stamp.seq, member: 0 },
-            wall_ns: stamp.wall_ns,
-            at_ns: stamp.at_ns,
-            stream: act.sent_on(),
-            kind,
-            raw_id: None,
-            method: None,
-            target: None,
-            status: None,
-            error_code: None,
-            pair: None,
-            latency_ns: None,
-            lost_bytes: None,
-            notes: Notes::default(),
-            done: None,
-            received: None,
-        };
-        if act.lost_bytes > 0 {
-            events.push(Event::Row(MessageRow { lost_bytes: Some(act.lost_bytes), ..row(RowKind::Gap) }));
-        } else if act.deed.sends() {
-            // What we say is not how a peer introduces itself.
-            let identity = self.identity.clone();
-            let row = |kind| MessageRow { notes: scanned.notes, ..row(kind) };
-            let stamp = Stamp { stream: act.sent_on(), ..*stamp };
-            self.content(&stamp, scanned, row, events);
-            self.identity = identity;
-        } else {
-            events.push(Event::Row(row(RowKind::Act)));
-        }
-        if act.deed == Deed::Answered
-            && let Some(message) = &message
-        {
-            self.forget_frame(message.seq);
-        }
-        let answers = message.as_ref().and_then(|message| message.answers.as_deref());
-        for event in &mut events[first..] {
-            let Event::Row(row) = event else {
-                continue;
-            };
-            row.done = Some(Box::new(Done { head_bytes, ..Done::of_act(act, original) }));
-            // Instead of an answer, or besides, another one went on: it answers the same request.
-            if let (None, Some(answers)) = (row.pair, answers)
-                && row.status.is_some()
-                && row.raw_id.as_ref() == Some(&answers.raw_id)
-            {
-                row.pair = Some(answers.request);
-                (row.method, row.target) = (answers.method.clone(), answers.target.clone());
-            }
-            if let (RowKind::Request, Some(raw_id)) = (row.kind, &row.raw_id) {
-                let original = stood.iter().find(|request| request.raw_id == *raw_id).or(stood.first());
-                let key = (stamp.scope, row.stream.direction(), raw_id.clone());
-                if let (Some(original), Some(queue)) = (original, self.waiting.get_mut(&key))
-                    && let Some(made) = queue.iter_mut().find(|request| request.at == row.at)
-                {
-                    made.stands_for = Some(original.stands_for.unwrap_or(original.at));
-                }
-            }
-        }
-    }
-
     fn content(
         &mut self,
         stamp: &Stamp,
@@ -386,6 +291,7 @@ impl Observer {
                         method: row.method.clone(),
                         target: row.target.clone(),
                         stands_for: None,
+                        held_ns: 0,
                     });
                 }
                 events.push(Event::Row(row));
@@ -429,7 +335,7 @@ impl Observer {
             events.push(Event::Row(row));
             return;
         };
-        let latency_ns = row.at_ns.saturating_sub(request.at_ns);
+        let latency_ns = row.at_ns.saturating_sub(request.at_ns).saturating_sub(request.held_ns);
         let (answer, error_code) = (row.at, row.error_code.clone());
         row.method = request.method;
         row.target = request.target;
@@ -442,42 +348,6 @@ impl Observer {
         }
         let request = request.at;
         events.push(Event::Answered { request, answer, latency_ns, status, error_code, stood_for: false });
-    }
-
-    /// The requests of a frame went on now, and not when they came.
-    fn went_on(&mut self, seq: u64, at_ns: u64) {
-        for key in self.keys_of(seq) {
-            for request in self.waiting.get_mut(&key).into_iter().flatten().filter(|request| request.at.seq == seq) {
-                request.at_ns = request.at_ns.max(at_ns);
-            }
-        }
-    }
-
-    /// Waits no longer for answers to the requests of a frame.
-    fn forget_frame(&mut self, seq: u64) -> Vec<WaitingRequest> {
-        let mut forgotten = Vec::new();
-        for (scope, direction, raw_id) in self.keys_of(seq) {
-            let queue = self.waiting.get(&(scope, direction, raw_id.clone()));
-            let these: Vec<_> = queue.into_iter().flatten().filter(|request| request.at.seq == seq).cloned().collect();
-            for request in these {
-                self.forget(scope, direction, &raw_id, request.at);
-                forgotten.push(request);
-            }
-        }
-        forgotten
-    }
-
-    /// Under which ids requests of a frame wait. Looks at all that wait: little is done to messages, compared to how many
-    /// there are.
-    fn keys_of(&self, seq: u64) -> Vec<(u64, Direction, RawId)> {
-        let mut keys: Vec<_> = self
-            .waiting
-            .iter()
-            .filter(|(_, queue)| queue.iter().any(|request| request.at.seq == seq))
-            .map(|(key, queue)| (queue.iter().map(|request| request.at).min(), key.clone()))
-            .collect();
-        keys.sort_by_key(|(first, _)| *first);
-        keys.into_iter().map(|(_, key)| key).collect()
     }
 
     fn wait_for(&mut self, request: WaitingRequest) {
@@ -556,116 +426,6 @@ fn text(captures: &Captures, index: usize) -> Option<Arc<str>> {
 
 fn token(captures: &Captures, index: usize) -> Option<String> {
     Some(String::from_utf8_lossy(captures.get(index)?.token()?.bytes()).into_owned())
-}
-
-/// Reads a session's segments: cuts, scans and observes them, without ever holding a frame's bytes.
-#[derive(Debug)]
-pub struct Reading {
-    cutter: Cutter,
-    scanners: [Scanner; 2],
-    observer: Observer,
-    /// Scanned in place of what is not scanned.
-    nothing: Scanned,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Self::resume(Position::default(), Observer::default())
-    }
-}
-
-impl Reading {
-    /// A reading that goes on where another one stood. See [`Cutter::resume`] for what to feed it.
-    #[must_use]
-    pub fn resume(position: Position, observer: Observer) -> Self {
-        let scanner = || Scanner::new(WATCHES);
-        Self {
-            cutter: Cutter::resume(position),
-            scanners: [scanner(), scanner()],
-            observer,
-            nothing: tap_jsonrpc::scan(b"", WATCHES),
-        }
-    }
-
-    /// The number of the segment to be fed next.
-    #[must_use]
-    pub fn first_segment_needed(&self) -> u64 {
-        self.cutter.first_segment_needed()
-    }
-
-    /// Where the reading stands.
-    #[must_use]
-    pub fn position(&self) -> Position {
-        self.cutter.position()
-    }
-
-    /// Who talks, as far as it is known.
-    #[must_use]
-    pub fn identity(&self) -> &Identity {
-        self.observer.identity()
-    }
-
-    /// Takes the next segment; hands each frame that it completes, with what it meant, to `sink`.
-    ///
-    /// # Errors
-    ///
-    /// When the segment is damaged. The reading goes on with the next one.
-    pub fn feed(
-        &mut self,
-        segment: &Segment,
-        sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>),
-    ) -> Result<(), SegmentError> {
-        let Self { cutter, scanners, observer, nothing } = self;
-        let mut events = Vec::new();
-        cutter.feed(segment, &mut |cut| take(scanners, observer, nothing, &cut, &mut events, sink))
-    }
-
-    /// Says that no segment will follow.
-    pub fn finish(&mut self, sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>)) {
-        let Self { cutter, scanners, observer, nothing } = self;
-        let mut events = Vec::new();
-        cutter.finish(&mut |cut| take(scanners, observer, nothing, &cut, &mut events, sink));
-    }
-}
-
-fn take(
-    scanners: &mut [Scanner; 2],
-    observer: &mut Observer,
-    nothing: &Scanned,
-    cut: &Cut<'_>,
-    events: &mut Vec<Event>,
-    sink: &mut impl FnMut(&FrameHead, &mut Vec<Event>),
-) {
-    match cut {
-        Cut::Part { stream, bytes } => {
-            if let Some(scanner) = scanner_of(scanners, *stream) {
-                scanner.feed(bytes);
-            }
-        }
-        Cut::Frame(head) => {
-            events.clear();
-            match scanner_of(scanners, head.stream).filter(|_| head.origin == Origin::Wire) {
-                Some(scanner) => observer.observe(&head.into(), &scanner.finish(), events),
-                None => observer.observe(&head.into(), nothing, events),
-            }
-            sink(head, events);
-        }
-        Cut::Act { head, text } => {
-            events.clear();
-            // Of the stream's own scanner it must not take part: a message may be open there.
-            let sent = sent_offset(text).and_then(|offset| text.get(offset..)).unwrap_or_default();
-            if let Some(act) = Act::read_head(text) {
-                let head_bytes = (text.len() - sent.len()) as u64;
-                observer.observe_act(&head.into(), &act, None, head_bytes, &tap_jsonrpc::scan(sent, WATCHES), events);
-            }
-            sink(head, events);
-        }
-        Cut::End { .. } => {}
-    }
-}
-
-fn scanner_of(scanners: &mut [Scanner; 2], stream: Stream) -> Option<&mut Scanner> {
-    scanners.get_mut(usize::from(stream.code()))
 }
 
 #[cfg(test)]

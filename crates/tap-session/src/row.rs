@@ -149,7 +149,7 @@ pub struct Done {
     pub made: bool,
     /// Whether a rule did it that makes things go wrong.
     pub fault: bool,
-    /// How long the message was held, nanoseconds.
+    /// Of a message: how long it was held, nanoseconds.
     pub held_ns: u64,
     /// Of a message the act; of an act the message that it was done to.
     pub other: Option<At>,
@@ -157,6 +157,8 @@ pub struct Done {
     pub by: Arc<str>,
     /// Of an act: how many bytes of its text come before what was sent.
     pub head_bytes: u64,
+    /// Of a request that went on in place of another: that its answer is the answer of both.
+    pub waits: bool,
 }
 
 impl Done {
@@ -167,11 +169,18 @@ impl Done {
             deed: act.deed,
             made: true,
             fault: act.is_fault(),
-            held_ns: act.held_ns,
+            held_ns: 0,
             other: message,
             by: Arc::from(&*act.by),
             head_bytes: 0,
+            waits: false,
         }
+    }
+
+    /// What an act says of the message that it was done to. `at` is the act.
+    #[must_use]
+    pub fn to_message(act: &Act, at: At) -> Self {
+        Self { made: false, held_ns: act.held_ns, ..Self::of_act(act, Some(at)) }
     }
 
     /// A few words about it: `held 2.0s, edited`, `fault: dropped`, `injected`. `duration` writes nanoseconds.
@@ -189,7 +198,7 @@ impl Done {
         match self.deed {
             Deed::Held => {}
             Deed::Released if !words.is_empty() => {}
-            Deed::Delayed => words.push(format!("delayed {}", duration(self.held_ns))),
+            Deed::Delayed if self.held_ns > 0 => words.push(format!("delayed {}", duration(self.held_ns))),
             deed => words.push(deed.name().into()),
         }
         let fault = if self.fault { "fault: " } else { "" };
@@ -245,12 +254,6 @@ impl MessageRow {
     #[must_use]
     pub fn is_made(&self) -> bool {
         self.done.as_ref().is_some_and(|done| done.made)
-    }
-
-    /// Whether it is an act that says nothing but what its message says of itself: that it was held, let go, stopped.
-    #[must_use]
-    pub fn is_said_elsewhere(&self) -> bool {
-        self.kind == RowKind::Act && self.done.as_ref().is_some_and(|done| done.made && done.other.is_some())
     }
 }
 

@@ -52,6 +52,7 @@ CREATE TABLE {schema}.message (
     done_seq     INTEGER,                           -- of a message the act, of an act the message
     done_by      TEXT,
     head_bytes   INTEGER,                           -- of an act: bytes of its text before what was sent
+    waits        INTEGER,                           -- 1: its answer is that of what it stands for as well
     gone         INTEGER,                           -- 1: it did not get to the other side, so no answer is waited for
     PRIMARY KEY (session, seq, member)
 ) STRICT, WITHOUT ROWID;

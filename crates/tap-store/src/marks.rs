@@ -40,7 +40,7 @@ impl Store {
         let connection = self.connection.borrow();
         let read = || -> rusqlite::Result<Vec<Mark>> {
             let mut select = connection.prepare_cached(
-                "SELECT seq, member, at_ns, stream, kind, status, length, latency_ns,
+                "SELECT seq, member, at_ns, stream, kind, status, length - coalesce(head_bytes, 0), latency_ns,
                      method IS NOT NULL AND method = 'subscriptions/listen'
                  FROM message WHERE session = ? AND (seq, member) > (?, ?) ORDER BY seq, member LIMIT ?",
             )?;

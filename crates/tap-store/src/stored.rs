@@ -103,6 +103,7 @@ pub(crate) const LISTED_COLUMNS: &[&str] = &[
     "done_by",
     "received",
     "head_bytes",
+    "waits",
 ];
 
 /// Columns of a table as they stand in a statement.
@@ -148,6 +149,7 @@ fn done_from(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<D
         other: row.get::<_, Option<i64>>(first + 4)?.map(|seq| At { seq: unsigned(seq), member: 0 }),
         by: by.unwrap_or_default().into(),
         head_bytes: row.get::<_, Option<i64>>(first + 7)?.map_or(0, unsigned),
+        waits: row.get::<_, Option<bool>>(first + 8)?.unwrap_or(false),
     }))
 }
 

@@ -7,6 +7,7 @@
 //! Start reading at [`export`] and [`import`]. `fold.rs` breaks records over lines, `records.rs` reads them one by one,
 //! `fixture.rs` leaves out what only happened once.
 
+mod acts;
 mod add;
 mod chosen;
 mod fixture;
@@ -50,6 +51,10 @@ const FORMAT: &str = "recording/1";
 
 /// Of recordings over HTTP, which who knows the first alone would misread.
 const HTTP_FORMAT: &str = "recording/2";
+
+/// Of recordings of either transport in which a debugger did something: who does not know that would take what went on for
+/// what was received.
+const ACTS_FORMAT: &str = "recording/3";
 
 /// What stands in the place of who recorded it where nobody says: a session that came from a fixture.
 const FIXTURE: &str = "fixture";
@@ -147,7 +152,11 @@ pub fn export(
         }
         Some(entry)
     };
-    let mut header = header(session, options);
+    store.catch_up(session.id, |_| {})?;
+    let deeds = store.deeds(session.id)?;
+    let is_fixture = options.profile == Profile::Fixture;
+    let has_acts = deeds.iter().any(|deed| !is_fixture || !acts::ONLY_TIME.contains(deed));
+    let mut header = header(session, options, has_acts);
     let mut n_entries = u64::MAX;
     let mut replaced = Vec::new();
     if redactor.is_some() {
@@ -237,10 +246,24 @@ fn each_entry(store: &Store, session: &Session, options: &ExportOptions, sink: S
 
 fn each_frame(store: &Store, session: &Session, chosen: &Chosen, sink: Sink<'_>) -> Result<u64, StoreError> {
     let mut n_frames = 0;
+    let mut places = acts::Places::default();
     for recorded in store.recorded(session.id) {
         let mut record = Map::new();
-        let (at_ns, message) = match recorded? {
-            Recorded::Frame(frame) if !chosen.contains(frame.seq) => continue,
+        let recorded = recorded?;
+        let act = match &recorded {
+            Recorded::Frame(frame) => frame.act(),
+            Recorded::End { .. } => None,
+        };
+        let original = act.as_ref().and_then(|act| places.original(act));
+        if let Recorded::Frame(frame) = &recorded {
+            // What was done to a message that is wanted is a part of it.
+            let is_wanted = chosen.contains(frame.seq) || original.is_some_and(|(seq, _)| chosen.contains(seq));
+            places.pass(frame, is_wanted.then_some(n_frames + 1));
+            if !is_wanted {
+                continue;
+            }
+        }
+        let (at_ns, message) = match recorded {
             Recorded::Frame(frame) => {
                 n_frames += 1;
                 if frame.stream != Stream::Stderr {
@@ -249,7 +272,11 @@ fn each_frame(store: &Store, session: &Session, chosen: &Chosen, sink: Sink<'_>)
                 if frame.wall_ns != session.start.opened_unix_ns.saturating_add(frame.at_ns) {
                     record.insert("wall_ns".into(), frame.wall_ns.into());
                 }
-                (frame.at_ns, body(&frame, &mut record))
+                let message = match &act {
+                    Some(act) => acts::record_of(&frame, act, original, &mut record),
+                    None => body(&frame, &mut record),
+                };
+                (frame.at_ns, message)
             }
             Recorded::End { stream, at_ns } => {
                 record.insert("eof".into(), side(stream).into());
@@ -287,11 +314,12 @@ fn each_exchange(store: &Store, session: &Session, options: &ExportOptions, sink
     Ok(wanted.n_frames)
 }
 
-fn header(session: &Session, options: &ExportOptions) -> Entry {
+fn header(session: &Session, options: &ExportOptions, has_acts: bool) -> Entry {
     let start = &session.start;
     let first = options.first.saturating_add(options.chosen.first() - 1);
     let mut header = Map::new();
     let format = match start.transport {
+        _ if has_acts => ACTS_FORMAT,
         Transport::Stdio => FORMAT,
         Transport::Http => HTTP_FORMAT,
     };

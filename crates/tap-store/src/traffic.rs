@@ -1,7 +1,8 @@
 //! Made-up sessions for this crate's tests.
 
+use bytes::Bytes;
 use proptest::prelude::*;
-use tap_frame::{Frame, Segment, Stream};
+use tap_frame::{Act, Deed, Frame, Segment, Stream};
 use tap_session::{Recorded, RowKind};
 
 use crate::{ListKind, Part, Session, SessionEnd, SessionId, SessionStart, Store};
@@ -45,12 +46,12 @@ pub(crate) fn segments(script: &str) -> Vec<Segment> {
             ["@@", deed, rest] => {
                 let (arrow, rest) = rest.split_once(' ').unwrap_or((rest, ""));
                 let (message, sent) = rest.split_once(' ').unwrap_or((rest, ""));
-                let deed = tap_frame::Deed::from_name(deed).unwrap();
+                let deed = Deed::from_name(deed).unwrap();
                 let sent = if deed.sends() { format!("{sent}\n") } else { String::new() };
-                let act = tap_frame::Act {
+                let act = Act {
                     message: message.parse().ok(),
                     bytes: sent.into(),
-                    ..tap_frame::Act::new(deed, stream_of(arrow), "breakpoint 1")
+                    ..Act::new(deed, stream_of(arrow), "breakpoint 1")
                 };
                 segment.push_act(None, act.sent_on(), at_ns, wall_ns, &act.to_text(), &[]);
             }
@@ -102,6 +103,8 @@ enum What {
     Chunk(Vec<u8>),
     Gap(u64),
     End,
+    /// A deed, to one of the lines before it, or to none; what was sent.
+    Act(usize, Option<prop::sample::Index>, Vec<u8>),
 }
 
 /// Segments that a recording can hold: with gaps, ends, and somebody who sets the wall clock.
@@ -110,12 +113,16 @@ pub(crate) fn any_segments() -> impl Strategy<Value = Vec<Segment>> {
         12 => some_bytes().prop_map(What::Chunk),
         1 => (0..1000u64).prop_map(What::Gap),
         1 => Just(What::End),
+        2 => (0..Deed::ALL.len(), any::<Option<prop::sample::Index>>(), some_bytes())
+            .prop_map(|(deed, message, sent)| What::Act(deed, message, sent)),
     ];
     let wall_step = prop_oneof![8 => Just(0), 1 => -1_000_000..1_000_000i64];
     let one = (0..3usize, what, -2..2_000_000_000i64, wall_step, prop::bool::weighted(0.3));
     prop::collection::vec(one, 0..25).prop_map(|all| {
         let mut segments = vec![Segment::default()];
         let (mut at, mut ahead) = (100, OPENED_UNIX_NS as i64);
+        let mut over = std::collections::BTreeSet::new();
+        let (mut received, mut begins) = ([0; 3], [vec![0], vec![0], vec![0]]);
         for (code, what, step, wall_step, border) in all {
             at += step;
             ahead += wall_step;
@@ -125,8 +132,32 @@ pub(crate) fn any_segments() -> impl Strategy<Value = Vec<Segment>> {
             let (segment, stream) = (segments.last_mut().unwrap(), Stream::ALL[code]);
             let (at_ns, wall_ns) = (at.max(0) as u64, (at + ahead) as u64);
             match what {
-                What::Chunk(bytes) => segment.push_chunk(stream, at_ns, wall_ns, &bytes),
-                What::Gap(n_bytes) => segment.push_gap(stream, at_ns, wall_ns, n_bytes),
+                What::Chunk(bytes) => {
+                    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+                    begins[code].extend(ends.map(|(index, _)| received[code] + index as u64 + 1));
+                    received[code] += bytes.len() as u64;
+                    segment.push_chunk(stream, at_ns, wall_ns, &bytes);
+                }
+                What::Gap(n_bytes) => {
+                    received[code] += n_bytes;
+                    begins[code].push(received[code]);
+                    segment.push_gap(stream, at_ns, wall_ns, n_bytes);
+                }
+                What::Act(deed, message, sent) => {
+                    let (deed, code) = (Deed::ALL[deed], code.min(1));
+                    let stream = Stream::ALL[code];
+                    let act = Act {
+                        // Of what is over nothing more becomes.
+                        message: message
+                            .map(|index| *index.get(&begins[code]))
+                            .filter(|begins| deed == Deed::Held || over.insert((code, *begins)))
+                            .filter(|begins| deed != Deed::Held || !over.contains(&(code, *begins))),
+                        held_ns: received[code],
+                        bytes: if deed.sends() { sent.into() } else { Bytes::new() },
+                        ..Act::new(deed, stream, "breakpoint 1")
+                    };
+                    segment.push_act(None, act.sent_on(), at_ns, wall_ns, &act.to_text(), &[]);
+                }
                 What::End => segment.push_end(stream, at_ns, wall_ns),
             }
         }

@@ -1,12 +1,13 @@
 //! A recording that is played in the test itself, without a process.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use serde_json::Value;
 use tap_compare::Rules;
-use tap_frame::{Channel, Origin};
+use tap_frame::{Became, Channel, Direction, Origin};
 use tap_replay::{InMemory, Options, Output, Player, Source, Unit};
 use tap_store::{Profile, TextFrames, Transport};
 
@@ -29,21 +30,34 @@ impl Played {
         }
         let rules = frames.rules().map_or(Ok(Rules::default()), Rules::parse);
         let rules = rules.map_err(|error| Error::Rules(error.to_string()))?;
-        let mut units = Vec::new();
+        let (mut units, mut kept_back) = (Vec::new(), BTreeSet::new());
         while let Some(read) = frames.next_frame()? {
-            if read.frame.channel() == Channel::Message && read.frame.origin == Origin::Wire {
+            let direction = read.frame.direction();
+            // Where a debugger changed what went on, what the client sent and what it got.
+            let is_seen = match read.frame.origin {
+                Origin::Wire => true,
+                Origin::Act(deed) => deed.sends() && direction == Direction::ToClient,
+                Origin::Gap(_) => false,
+            };
+            if let (Origin::Act(deed), Some(of)) = (read.frame.origin, read.of)
+                && matches!(deed.became(), Became::Replaced | Became::Stopped)
+            {
+                kept_back.insert(of);
+            }
+            if read.frame.channel() == Channel::Message && is_seen {
                 units.push(Unit {
-                    direction: read.frame.direction(),
+                    direction,
                     number: read.frame.seq,
                     line: Some(read.place.line),
                     at_ns: read.frame.at_ns,
                     conversation: 0,
                     exchange: None,
                     is_literal: read.is_literal,
-                    bytes: read.frame.bytes,
+                    bytes: read.frame.message(),
                 });
             }
         }
+        units.retain(|unit: &Unit| unit.direction == Direction::ToServer || !kept_back.contains(&unit.number));
         let source = Source {
             name: path.to_string_lossy().into_owned(),
             rules,

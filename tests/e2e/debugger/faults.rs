@@ -52,6 +52,14 @@ fn each_fault_does_what_it_is_there_for() {
 }
 
 #[test]
+fn an_answer_in_its_place_comes_though_the_server_never_says_anything() {
+    let scratch = Scratch::new();
+    let mut live = Live::start(&scratch, &["--fault", "is:c2s -> error:1:no", "--no-control"], &["sleep", "1000"]);
+    live.send(SECOND);
+    assert_eq!(live.line(), r#"{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}"#);
+}
+
+#[test]
 fn a_crash_ends_the_tap_as_the_server_ended() {
     use std::os::unix::process::ExitStatusExt;
     assert_eq!(with("id:2 is:c2s -> crash").status.signal(), Some(9));

@@ -169,7 +169,11 @@ impl Control {
         if armed && !state.armed {
             self.begin_timer(state);
             match self.doors.arm() {
-                Ok(()) => state.armed = true,
+                Ok(enters) => {
+                    state.armed = true;
+                    let entering = BOTH.into_iter().zip(enters).filter(|(_, enters)| *enters);
+                    entering.for_each(|(direction, _)| state.debugger.expect(direction));
+                }
                 Err(error) => say(&format!("cannot hold messages: no thread can be started: {error}")),
             }
         } else if !armed && state.armed {
@@ -298,7 +302,12 @@ struct Side(Arc<Control>);
 
 impl Gate for Side {
     fn enter(&self, direction: Direction, offset: u64, torn: bool) {
-        self.0.state().debugger.enter(direction, offset, torn);
+        let mut state = self.0.state();
+        state.debugger.enter(direction, offset, torn);
+        let sent = self.0.settle(&mut state);
+        drop(state);
+        // What waited for this is written by the pump itself, after its first bytes; where it has none, by the other thread.
+        self.0.deliver(sent, None);
     }
 
     fn pass(&self, direction: Direction, offset: u64, at_ns: u64, bytes: &[u8]) {

@@ -92,7 +92,7 @@ impl Debugger {
         if side.closed {
             return;
         }
-        if side.slow.is_some() || side.mid_line {
+        if side.slow.is_some() || side.mid_line || side.entering {
             side.pending.push(bytes);
         } else {
             self.orders.push_back(Order::Send { direction, bytes });
@@ -101,7 +101,7 @@ impl Debugger {
 
     pub(crate) fn emit_slowly(&mut self, direction: Direction, bytes: Bytes, bytes_per_second: u64, at_ns: u64) {
         let side = self.side_mut(direction);
-        if side.closed || side.slow.is_some() || side.mid_line || side.ended_ns.is_some() {
+        if side.closed || side.slow.is_some() || side.mid_line || side.entering || side.ended_ns.is_some() {
             return self.emit(direction, bytes);
         }
         side.slow = Some(Slow { rest: bytes, bytes_per_second, next_ns: at_ns });

@@ -337,6 +337,20 @@ fn an_armed_debugger_begins_at_the_end_of_a_line() {
 }
 
 #[test]
+fn nothing_goes_out_on_a_side_whose_bytes_may_still_pass_by() {
+    for (torn, at_once) in [(false, true), (true, false)] {
+        let mut script = Script::new(&["tool:add -> error:1:no"]);
+        script.debugger.expect(Direction::ToClient);
+        assert_eq!(script.say(CALL), "[answered fault tool:add -> error:1:no]");
+        assert!(script.debugger.is_armed());
+        script.debugger.enter(Direction::ToClient, 50, torn);
+        assert_eq!(script.out().starts_with("< {"), at_once, "torn: {torn}");
+        script.debugger.take(Direction::ToClient, 50, b"rest\n", 0);
+        assert_eq!(script.out().matches("no\"}}").count(), usize::from(torn));
+    }
+}
+
+#[test]
 fn an_act_names_the_message_by_its_place_and_says_how_long_it_was_kept() {
     let mut script = Script::new(&["id:2 -> hold"]);
     script.say(CALL);

@@ -5,6 +5,7 @@ mod many;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use tap_frame::{Act, Deed};
 use tap_session::{At, MessageRow};
 
 use super::*;
@@ -180,6 +181,10 @@ fn frames(pieces: &[What]) -> Vec<String> {
                 Event::Answered { request, answer, error_code, .. } => {
                     let code = error_code.as_deref().unwrap_or("ok");
                     told.push(format!("{} answered by {}: {code}", request.seq, answer.seq));
+                }
+                Event::Done { seq, done } => {
+                    let other = done.other.map_or(0, |other| other.seq);
+                    told.push(format!("{seq} {} by {other}", done.deed.name()));
                 }
             }
         }
@@ -489,4 +494,77 @@ fn conversations_are_counted_and_those_that_were_refused_are_none() {
         .map(|exchange| exchange.conversation.map(|number| number.0))
         .collect();
     assert_eq!(belongs, [None, Some(2), Some(2), Some(2), Some(2)]);
+}
+
+/// Something that was done to what begins there in its body.
+fn act(deed: Deed, stream: Stream, begins: Option<usize>, sent: &'static str) -> What {
+    let message = begins.map(|begins| begins as u64);
+    What::Act(1, Act { message, bytes: sent.into(), ..Act::new(deed, stream, "breakpoint 1") })
+}
+
+#[test]
+fn what_was_done_to_a_request_and_to_an_event_is_told_of_these() {
+    let progress = br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    let first = [b"data: ", &progress[..], b"\n\n"].concat();
+    let body = [&first[..], b"data: ", RESULT, b"\n\n"].concat();
+    let mut pieces = exchange(1, ("POST /mcp", POST, CALL), (200, STREAM, &body));
+    // Behind the request's end, and behind the answer's body.
+    pieces.insert(3, act(Deed::Held, Stream::ToServer, Some(0), ""));
+    pieces.insert(4, act(Deed::Released, Stream::ToServer, Some(0), ""));
+    let last = pieces.len() - 1;
+    pieces.insert(
+        last,
+        act(Deed::Edited, Stream::ToClient, Some(first.len()), r#"{"jsonrpc":"2.0","id":2,"result":{"x":1}}"#),
+    );
+    pieces.insert(last, act(Deed::Dropped, Stream::ToClient, Some(0), ""));
+    let (_, reads) = read(&pack(&pieces, &[]));
+    let rows = rows(&reads);
+    let told = rows.iter().map(|row| {
+        let done = row.done.as_ref().map(|done| format!(" {} of {:?}", done.deed.name(), done.other.map(|at| at.seq)));
+        let pair = row.pair.map(|pair| format!(" to {}", pair.seq)).unwrap_or_default();
+        format!("{} {}{pair}{}", row.at.seq, row.kind.name(), done.unwrap_or_default())
+    });
+    let expected = [
+        "1 request",
+        "2 act held of Some(1)",
+        "3 act released of Some(1)",
+        "4 notification",
+        "5 result to 1",
+        "6 act dropped of Some(4)",
+        "7 result to 1 edited of Some(5)",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let done = reads.iter().flat_map(|read| &read.events).filter_map(|event| match event {
+        Event::Done { seq, done } => Some(format!("{seq} {}", done.deed.name())),
+        _ => None,
+    });
+    assert_eq!(done.collect::<Vec<_>>(), ["1 held", "1 released", "4 dropped", "5 edited"]);
+    // Nobody is blamed for it.
+    let blamed = |reads: &[Read]| -> Vec<String> {
+        let meanings = reads.iter().flat_map(|read| &read.meanings);
+        meanings.flat_map(|this| this.meaning.findings.iter().map(|finding| finding.rule.id.to_owned())).collect()
+    };
+    pieces.retain(|piece| !matches!(piece, What::Act(..)));
+    let (_, without) = read(&pack(&pieces, &[]));
+    assert_eq!(blamed(&reads), blamed(&without));
+}
+
+#[test]
+fn what_was_done_to_a_body_that_is_one_message_is_told_when_that_is_complete() {
+    let mut pieces = exchange(1, ("POST /mcp", POST, CALL), (200, JSON, RESULT));
+    let last = pieces.len() - 1;
+    pieces.insert(last, act(Deed::Edited, Stream::ToClient, Some(0), r#"{"jsonrpc":"2.0","id":2,"result":{"x":1}}"#));
+    // Of an exchange that nobody saw, and to nothing.
+    pieces.push(act(Deed::Closed, Stream::ToServer, None, ""));
+    let told = frames(&pieces);
+    let told: Vec<&str> = told.iter().map(|told| told.split(" \"").next().unwrap()).collect();
+    let expected = [
+        "1 -> request tools/call echo",
+        "2 <- result tools/call echo",
+        "1 answered by 2: ok",
+        "2 edited by 3",
+        "3 <- result tools/call echo",
+        "4 -> act ",
+    ];
+    assert_eq!(told, expected);
 }

@@ -17,12 +17,12 @@ use crate::model::{Inspector, Overlay};
 pub(crate) struct Resend {
     pub(crate) request: Arc<[u8]>,
     /// What was answered then, and how long that took, nanoseconds.
-    pub(super) recorded: Option<Arc<[u8]>>,
-    pub(super) recorded_ns: Option<u64>,
+    pub(crate) recorded: Option<Arc<[u8]>>,
+    pub(crate) recorded_ns: Option<u64>,
     /// What it is, in words.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// The session is over, or its tap cannot be reached: how it is named, for its server is to be started anew.
-    pub(super) anew: Option<String>,
+    pub(crate) anew: Option<String>,
 }
 
 /// Two answers.

@@ -177,3 +177,30 @@ fn a_session_that_is_over_or_has_no_tap_says_so() {
     assert_eq!(told(&mut world, &mut inspector, "7 a i I A space n X"), "");
     assert_eq!(inspector.note.as_ref().unwrap().text, EVIL);
 }
+
+#[test]
+fn what_comes_back_from_a_server_that_was_started_anew_is_shown() {
+    let (mut world, mut inspector) = opened(40, false);
+    let ticket = inspector.ticket();
+    let open = inspector.open.as_mut().unwrap();
+    let resend = crate::live::Resend {
+        request: b"{}"[..].into(),
+        recorded: Some(br#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"b":2}}"#[..].into()),
+        recorded_ns: None,
+        what: EVIL.into(),
+        anew: Some("x".into()),
+    };
+    open.debug.resending = Some((ticket, resend));
+    // A prompt is open: nothing takes it away.
+    drive(&mut world, &mut inspector, "/");
+    let resent = Resent { answer: br#"{"a":1,"b":3}"#[..].into(), took_ns: Some(7) };
+    world.take(inspector.update(Input::Answer(ticket, Answer::Resent(Box::new(resent)))));
+    assert!(matches!(inspector.overlay, Some(crate::model::Overlay::Filter(_))));
+    drive(&mut world, &mut inspector, "esc");
+    match &inspector.overlay {
+        Some(crate::model::Overlay::Again(again)) => assert_eq!(again.n_different(), 1, "{:?}", again.lines),
+        other => panic!("{other:?}"),
+    }
+    drive(&mut world, &mut inspector, "esc");
+    assert!(inspector.overlay.is_none());
+}

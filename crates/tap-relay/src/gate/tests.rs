@@ -103,6 +103,38 @@ fn it_is_armed_in_the_middle_of_a_read_and_told_where_the_stream_is() {
 }
 
 #[test]
+fn nothing_is_put_in_while_bytes_may_still_pass_as_they_are() {
+    let (doors, gate) = Lines::new();
+    let (mut input, mut output, thread) = pump(&doors);
+    // The pump is in a write that nobody takes, and so cannot notice.
+    let line = vec![b'x'; 300_000];
+    let sent = line.clone();
+    let writer = std::thread::spawn(move || {
+        input.write_all(&sent).unwrap();
+        input.write_all(b"\n").unwrap();
+    });
+    let mut first = [0; 1000];
+    output.read_exact(&mut first).unwrap();
+    doors.doors[1].state().ended = true;
+    assert_eq!(doors.arm().unwrap(), [true, false]);
+    doors.leave(Direction::ToServer, b"[put in]");
+    doors.deliver(Direction::ToServer);
+    let _ = doors.wait_armed(Duration::from_millis(20));
+    let mut rest = Vec::new();
+    output.read_to_end(&mut rest).unwrap();
+    writer.join().unwrap();
+    thread.join().unwrap();
+    let at = rest.windows(8).position(|part| part == b"[put in]").unwrap();
+    let (offset, torn) = gate.seen.lock().unwrap()[0];
+    assert_eq!(
+        (u64::try_from(at).unwrap() + 1000, torn),
+        (offset, true),
+        "after what passed, and not in the middle of it"
+    );
+    assert_eq!(rest.len() + 1000, line.len() + 1 + 8);
+}
+
+#[test]
 fn a_side_that_does_not_read_holds_up_nobody_who_leaves_something() {
     let (doors, _gate) = Lines::new();
     let (mut input, mut output, thread) = pump(&doors);

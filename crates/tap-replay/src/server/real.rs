@@ -180,12 +180,12 @@ impl Player {
         match scanner.finish().content {
             Content::Blank => {}
             Content::Message(envelope) => {
-                self.from_real(Bytes::copy_from_slice(Node::new(line).bytes()), envelope, &mut outputs);
+                self.said_by_real(Bytes::copy_from_slice(Node::new(line).bytes()), envelope, &mut outputs);
             }
             Content::Batch(batch) => {
                 for (bytes, member) in Node::new(line).elements().zip(batch.members) {
                     if let Member::Message(envelope) = member {
-                        self.from_real(Bytes::copy_from_slice(bytes.bytes()), envelope, &mut outputs);
+                        self.said_by_real(Bytes::copy_from_slice(bytes.bytes()), envelope, &mut outputs);
                     }
                 }
             }
@@ -197,7 +197,7 @@ impl Player {
         outputs
     }
 
-    fn from_real(&mut self, bytes: Bytes, envelope: Envelope, outputs: &mut Vec<Output>) {
+    fn said_by_real(&mut self, bytes: Bytes, envelope: Envelope, outputs: &mut Vec<Output>) {
         let Envelope { kind, id, method, .. } = envelope;
         match (kind, id) {
             (Kind::Result | Kind::Error, Some(id)) => self.answer_of_real(kind, &id, &bytes, outputs),

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Reading;
 use crate::traffic::{finish, pack, passed, read};
+use tap_frame::Segment;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
@@ -338,6 +340,7 @@ fn waiting_among(meant: &[(FrameHead, Vec<Event>)]) -> Vec<WaitingRequest> {
                         method: row.method.clone(),
                         target: row.target.clone(),
                         stands_for: None,
+                        held_ns: 0,
                     });
                 }
             }

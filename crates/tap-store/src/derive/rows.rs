@@ -205,9 +205,9 @@ impl Rows {
             "INSERT INTO message (session, seq, member, wall_ns, at_ns, stream, kind, raw_id, method, target, status,
                                   error_code, pair_seq, pair_member, latency_ns, segment, start, length, frame_end,
                                   lost_bytes, notes, exchange, conversation, raw_part, raw_length, raw_event, compressed,
-                                  received, deed, made, fault, held_ns, done_seq, done_by, head_bytes, gone)
+                                  received, deed, made, fault, held_ns, done_seq, done_by, head_bytes, waits, gone)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                     ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         for Entry { row, place, length, end, exchange, conversation, source } in &self.entries {
             insert.execute(params![
@@ -246,6 +246,7 @@ impl Rows {
                 row.done.as_ref().and_then(|done| done.other).map(|other| signed(other.seq)),
                 row.done.as_ref().map(|done| &*done.by),
                 row.done.as_ref().filter(|done| done.made).map(|done| signed(done.head_bytes)),
+                row.done.as_ref().filter(|done| done.waits).map(|_| true),
                 row.done.as_ref().filter(|done| done.was_kept_back()).map(|_| true),
             ])?;
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rusqlite::TransactionBehavior::Immediate;
-use tap_frame::Segment;
+use tap_frame::{Segment, Stream};
 
 use super::*;
 use crate::schema::open_in_memory;

@@ -177,6 +177,61 @@ fn the_database_of_version_3_is_made_on_demand() {
     std::fs::copy(&path, frozen_of(3)).unwrap();
 }
 
+/// What `tests/data/v4.db` holds: acts on the first request to the server, on the answer of the second, and on none.
+const V4_SCRIPT: &str = r#"
+-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
+@@ held -> 0
+-> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}
+@@ edited -> 0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"c"}}
+<- {"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+--
+@@ dropped <- 0
+@@ injected -> none {"jsonrpc":"2.0","id":"tap-1","method":"ping"}
+<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+"#;
+
+fn make_v4(path: &Path) {
+    let mut recorder = Recorder::new(path.into(), start("files", Some(1)), Box::new(|told| panic!("{told}")));
+    for segment in segments(V4_SCRIPT) {
+        recorder.record(vec![segment]);
+    }
+    recorder.finish(SessionEnd { at_ns: 12_000_000, reason: Some(EndReason::Exited(0)), lost_bytes: 0 });
+    let connection = open_for_writing(path, Duration::ZERO).unwrap();
+    checkpoint(&connection, "TRUNCATE").unwrap();
+}
+
+/// Makes `tests/data/v4.db` when it is asked to, as with version 1.
+#[test]
+fn the_database_of_version_4_is_made_on_demand() {
+    if std::env::var_os("MCP_TAP_MAKE_TEST_DATA").is_none() || SCHEMA_VERSION != 4 {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("v4.db");
+    make_v4(&path);
+    std::fs::copy(&path, frozen_of(4)).unwrap();
+}
+
+#[test]
+fn a_database_of_version_4_is_read_with_what_was_done() {
+    let folder = TempDir::new().unwrap();
+    let [path, again] = ["recordings.db", "again.db"].map(|name| folder.path().join(name));
+    std::fs::copy(frozen_of(4), &path).unwrap();
+    make_v4(&again);
+    let store = Store::open(&path).unwrap();
+    let told = told(&store);
+    assert_eq!(told, crate::traffic::told(&Store::open(&again).unwrap()));
+    for part in [
+        "1.0 1000000 request id=1 tools/call (a) Ok with 8.0 edited with 4.0",
+        "4.0 4000000 request id=1 tools/call (c) Ok with 8.0 made by edited with 1.0",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let session = store.sessions().unwrap().remove(0).id;
+    assert_eq!(store.kept_back(session).unwrap().into_iter().collect::<Vec<_>>(), [1, 5]);
+    assert_eq!(recorded(&store, session), recorded_in(&segments(V4_SCRIPT)));
+}
+
 fn frozen_of(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
 }

@@ -143,8 +143,13 @@ fn each<R: BufRead>(
         let record: Record<'_> =
             serde_json::from_slice(records.record()).map_err(|error| records.not_json("not a record", &error))?;
         let (is_beside, is_end) = (record.is_beside(), record.is_end());
-        let is_frame = body(&record).map_err(|problem| records.wrong(problem))?.is_some();
+        let is_frame = record.is_act() || body(&record).map_err(|problem| records.wrong(problem))?.is_some();
         let mut entry = entry_of(&records)?;
+        if let Some(of) = entry.get("of").and_then(|of| of.parse::<u64>().ok()).filter(|_| record.is_act()) {
+            // What was added before the message moves its number.
+            let n_before = additions.iter().filter(|addition| addition.behind < of).count();
+            entry.put("of", of + n_before as u64);
+        }
         if is_end || entry.get("gaps_us").is_some() {
             // What is to stand behind more than there is stands behind all of it.
             for addition in left.by_ref() {
@@ -249,6 +254,20 @@ mod tests {
         check(&[2], "hnrs+aeg", "1,2,1230,3,4");
         check(&[3, 0], "h+nrsa+eg", "1230,1,2,3,1230,4");
         check(&[99], "hnrsa+eg", "1,2,3,1230,4");
+    }
+
+    #[test]
+    fn what_a_debugger_did_still_names_its_message_behind_what_was_added() {
+        let text = "{\"mcp-tap\":\"recording/3\",\"profile\":\"fixture\"}\n{\"to\":\"server\",\"msg\":{\"id\":1}}\n\
+            {\"to\":\"server\",\"act\":\"dropped\",\"of\":1}\n{\"to\":\"server\",\"msg\":{\"id\":2}}\n\
+            {\"to\":\"server\",\"act\":\"dropped\",\"of\":3}\n{\"gaps_us\":[1,2,3,4]}\n";
+        for (places, expected) in [(&[][..], [1, 3]), (&[0], [2, 4]), (&[1], [1, 4]), (&[2, 2], [1, 5]), (&[3], [1, 3])]
+        {
+            let found = added(text, places);
+            let acts =
+                found.lines().filter(|line| line.contains("\"act\"")).map(|line| line[line.len() - 2..].to_owned());
+            assert_eq!(acts.collect::<Vec<_>>(), expected.map(|of| format!("{of}}}")), "{places:?}");
+        }
     }
 
     #[test]

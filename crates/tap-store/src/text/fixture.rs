@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::acts::ONLY_TIME;
 use super::write::Entry;
 
 /// Fields of HTTP that have a meaning for MCP, in lower case. A name that ends in `*` stands for all that begin so.
@@ -38,6 +39,9 @@ pub(super) struct Fixture {
     connections: Vec<String>,
     /// Exchanges whose answer is an event stream.
     streams: BTreeSet<u64>,
+    /// The numbers that frames have here, by those that they had.
+    numbers: Vec<Option<u64>>,
+    n_frames: u64,
     /// The streams whose newest line has no end.
     unfinished: BTreeSet<String>,
 }
@@ -49,16 +53,40 @@ impl Fixture {
 
     /// The record as it is in a fixture, if it is there at all.
     pub(super) fn take(&mut self, mut entry: Entry) -> Option<Entry> {
+        let is_http = entry.get("http").is_some();
+        if let Some(deed) = entry.text("act") {
+            // What was done to a message counts, and when does not.
+            if ONLY_TIME.iter().any(|known| known.name() == deed) {
+                self.numbers.extend((!is_http).then_some(None));
+                return None;
+            }
+            entry.remove("held_ns");
+            if !is_http {
+                // Lengths may be others here.
+                entry.remove("of_byte");
+            }
+            if let Some(of) = entry.get("of").and_then(|of| of.parse::<usize>().ok()) {
+                match self.numbers.get(of.wrapping_sub(1)) {
+                    Some(Some(number)) => entry.put("of", *number),
+                    Some(None) | None => entry.remove("of"),
+                }
+            }
+        }
         let is_stderr = ["stderr", "stderr_base64", "stderr_gap"].iter().any(|name| entry.get(name).is_some());
         if is_stderr && !self.keeps_stderr {
+            self.numbers.extend((!is_http).then_some(None));
             return None;
+        }
+        if !is_http && entry.get("eof").is_none() && entry.get("end").is_none() {
+            self.n_frames += 1;
+            self.numbers.push(Some(self.n_frames));
         }
         if let Some(stream) = entry.text("eof") {
             // What comes behind a line without an end would be taken for more of it.
             if !self.unfinished.remove(&stream) {
                 return None;
             }
-        } else if entry.get("http").is_none() && entry.get("eol") == Some("\"none\"") {
+        } else if entry.get("http").is_none() && entry.get("act").is_none() && entry.get("eol") == Some("\"none\"") {
             self.unfinished.insert(entry.text("to").unwrap_or_else(|| "stderr".into()));
         }
         entry.remove("wall_ns");

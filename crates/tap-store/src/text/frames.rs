@@ -32,6 +32,8 @@ pub struct TextFrame {
     pub place: TextPlace,
     /// Whether what looks like a placeholder in it is text.
     pub is_literal: bool,
+    /// Of what a debugger did: the number of the message that it did it to.
+    pub of: Option<u64>,
 }
 
 /// Reads the frames of a recording over stdio in order. They have the numbers that they would have after an
@@ -42,6 +44,7 @@ pub struct TextFrames<'a, R> {
     transport: Transport,
     profile: Profile,
     rules: Option<String>,
+    has_acts: bool,
 }
 
 impl<'a, R: BufRead + Seek> TextFrames<'a, R> {
@@ -54,7 +57,7 @@ impl<'a, R: BufRead + Seek> TextFrames<'a, R> {
         let (opened, reading) = Reading::open(input, name)?;
         let found = Found::new(opened.start.opened_unix_ns);
         let (transport, profile, rules) = (opened.start.transport, opened.profile, opened.rules);
-        Ok(Self { reading, found, transport, profile, rules })
+        Ok(Self { reading, found, transport, profile, rules, has_acts: opened.has_acts })
     }
 
     /// What the session was recorded over. Of one over HTTP there are no frames here.
@@ -75,6 +78,12 @@ impl<'a, R: BufRead + Seek> TextFrames<'a, R> {
         self.rules.as_deref()
     }
 
+    /// Whether a debugger did something that is in it.
+    #[must_use]
+    pub fn has_acts(&self) -> bool {
+        self.has_acts
+    }
+
     /// The next frame; `None` at the end.
     ///
     /// # Errors
@@ -85,7 +94,8 @@ impl<'a, R: BufRead + Seek> TextFrames<'a, R> {
             if let Recorded::Frame(frame) = recorded {
                 let (line, at) = self.reading.place();
                 let is_literal = self.reading.is_literal();
-                return Ok(Some(TextFrame { frame, place: TextPlace { line, at }, is_literal }));
+                let of = frame.act().and_then(|_| self.reading.act_of());
+                return Ok(Some(TextFrame { frame, place: TextPlace { line, at }, is_literal, of }));
             }
         }
         Ok(None)
@@ -133,7 +143,7 @@ mod tests {
         let mut frames = TextFrames::open(Cursor::new(TEXT), name).expect("a recording");
         assert_eq!(frames.rules(), Some("{\"ignore\":[\"arg.a\"]}"));
         let mut found = Vec::new();
-        while let Some(TextFrame { frame, place, is_literal }) = frames.next_frame().expect("records") {
+        while let Some(TextFrame { frame, place, is_literal, .. }) = frames.next_frame().expect("records") {
             let again = text_frame(Cursor::new(TEXT), name, place).expect("the same file");
             assert_eq!(again, frame.bytes);
             found.push((frame.seq, place.line, String::from_utf8_lossy(&frame.bytes).into_owned()));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use tap_exchange::{BODY_LIMIT_BYTES, BodyDecoder, EventCutter, HttpReading};
-use tap_frame::{HttpHead, HttpPart, Piece, Segment, Stream};
+use tap_frame::{Act, HttpHead, HttpPart, Origin, Piece, Segment, Stream, sent_offset};
 use tap_session::{Cut, Cutter, Gatherer, Moment, Recorded};
 
 use super::chosen::Chosen;
@@ -64,7 +64,7 @@ fn take(
     *n_frames += u64::from(is_wanted);
     if let Some(number) = read.exchange {
         let answers = answers.entry(number).or_default();
-        if read.frame.stream == Stream::ToClient {
+        if read.frame.stream == Stream::ToClient && !matches!(read.frame.origin, Origin::Act(_)) {
             answers.push(read.frame.seq);
         }
         if is_wanted {
@@ -142,7 +142,8 @@ impl<'a> ToText<'a> {
                     stderr.take(number, now, &piece, &mut |cut: Cut<'_>| lines.extend(gatherer.take(cut)));
                     self.lines(lines, out);
                 }
-                Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } | Piece::Act { .. } => {}
+                Piece::Act { exchange: Some(exchange), bytes, .. } => self.act(exchange, bytes, out),
+                Piece::Chunk { .. } | Piece::Gap { .. } | Piece::End { .. } | Piece::Act { exchange: None, .. } => {}
             }
         }
         Ok(())
@@ -195,6 +196,31 @@ impl<'a> ToText<'a> {
         record.extend(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         record.extend(self.record());
         out.push(Entry::new(record, self.now.at_ns, message.map(str::to_owned)));
+    }
+
+    /// Something that was done, behind what it was done to.
+    fn act(&mut self, number: u64, text: &[u8], out: &mut Vec<Entry>) {
+        if !self.wanted.all && !self.wanted.exchanges.contains_key(&number) {
+            return;
+        }
+        let Some(act) = Act::read_head(text) else {
+            return;
+        };
+        if let Some(mut held) = self.held.remove(&number) {
+            self.flush(number, &mut held, out);
+            self.held.insert(number, held);
+        }
+        let mut members = vec![("to", Value::from(super::side(act.sent_on())))];
+        members.extend(super::acts::members_of(&act));
+        if let Some(begins) = act.message {
+            members.push(("of_byte", begins.into()));
+        }
+        let sent = text.get(sent_offset(text).unwrap_or(text.len())..).unwrap_or_default();
+        let message = std::str::from_utf8(sent).ok().filter(|sent| stands_verbatim(sent));
+        if act.deed.sends() && act.lost_bytes == 0 && message.is_none() {
+            members.push(content(sent));
+        }
+        self.write(number, &members, message, out);
     }
 
     fn http(&mut self, number: u64, part: HttpPart, bytes: Result<&[u8], u64>, out: &mut Vec<Entry>) {

@@ -10,14 +10,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tap_exchange::HttpReading;
-use tap_frame::{Frame, HttpEnd, HttpPart, Origin, Stream};
+use tap_frame::{Act, Frame, HttpEnd, HttpPart, Origin, Stream};
 use tap_session::{Recorded, segments_of};
 
+use super::acts::{ActRecord, Places, with_sent};
 use super::fold::{Style, unfold};
 use super::pack::{self, Item, Passed};
 use super::records::Records;
 use super::survey::Survey;
-use super::{FIXTURE, FORMAT, HTTP_FORMAT, Profile, side, words};
+use super::{ACTS_FORMAT, FIXTURE, FORMAT, HTTP_FORMAT, Profile, side, words};
 use crate::error::StoreError;
 use crate::reader::{SessionId, Store};
 use crate::writer::{EndReason, SessionEnd, SessionStart, Transport};
@@ -46,6 +47,7 @@ pub struct Imported {
 pub(super) struct Record<'a> {
     http: Option<u64>,
     http_end: Option<String>,
+    act: Option<String>,
     to: Option<String>,
     #[serde(borrow)]
     at: Option<&'a RawValue>,
@@ -80,6 +82,11 @@ pub(super) struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// Whether it is of what a debugger did.
+    pub(super) fn is_act(&self) -> bool {
+        self.act.is_some()
+    }
+
     /// Whether it tells of nothing that passed, but is known.
     pub(super) fn is_beside(&self) -> bool {
         self.gaps_us.is_some() || self.note.is_some() || self.mark.is_some()
@@ -134,7 +141,7 @@ pub fn import(
     name: &Path,
     other_uuid: &str,
 ) -> Result<Imported, StoreError> {
-    let (Opened { mut start, has_uuid, first, profile, rules }, mut reading) = Reading::open(input, name)?;
+    let (Opened { mut start, has_uuid, first, profile, rules, .. }, mut reading) = Reading::open(input, name)?;
     if !has_uuid || store.has(&start.uuid)? {
         start.uuid = other_uuid.into();
     }
@@ -167,6 +174,8 @@ pub fn import(
 pub(super) struct Opened {
     pub(super) start: SessionStart,
     has_uuid: bool,
+    /// Whether something was done to the traffic.
+    pub(super) has_acts: bool,
     first: u64,
     pub(super) profile: Profile,
     pub(super) rules: Option<String>,
@@ -179,9 +188,9 @@ pub(super) fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Res
     }
     let not_ours = |error| records.not_json("no recording of mcp-tap begins like this", &error);
     let Format { format } = serde_json::from_slice(records.record()).map_err(not_ours)?;
-    if format != FORMAT && format != HTTP_FORMAT {
+    if ![FORMAT, HTTP_FORMAT, ACTS_FORMAT].contains(&format.as_str()) {
         return Err(records.wrong(format!(
-            "the format is {format}, and this mcp-tap knows {FORMAT} and {HTTP_FORMAT}: update mcp-tap"
+            "the format is {format}, and this mcp-tap knows {FORMAT}, {HTTP_FORMAT} and {ACTS_FORMAT}: update mcp-tap"
         )));
     }
     let header: Header<'_> = serde_json::from_slice(records.record()).map_err(not_ours)?;
@@ -192,6 +201,7 @@ pub(super) fn open<R: BufRead>(records: &mut Records<'_, R>, name: &Path) -> Res
     };
     let uuid = header.uuid.filter(|uuid| is_uuid(uuid));
     Ok(Opened {
+        has_acts: format == ACTS_FORMAT,
         has_uuid: uuid.is_some(),
         first: header.first.unwrap_or(1).max(1),
         profile,
@@ -231,6 +241,8 @@ pub(super) struct Found {
     n_unknown: u64,
     newest_ns: u64,
     end: Option<SessionEnd>,
+    /// Where each frame is; kept where something was done to them.
+    places: Places,
 }
 
 pub(super) struct Reading<'a, R> {
@@ -243,11 +255,12 @@ pub(super) struct Reading<'a, R> {
     is_literal: bool,
     /// What a record said beside itself.
     queue: VecDeque<Passed>,
+    has_acts: bool,
 }
 
 impl Found {
     pub(super) fn new(opened_unix_ns: u64) -> Self {
-        Self { opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None }
+        Self { opened_unix_ns, n_frames: 0, n_unknown: 0, newest_ns: 0, end: None, places: Places::default() }
     }
 }
 
@@ -280,8 +293,8 @@ impl<'a, R: BufRead + Seek> Reading<'a, R> {
             records = Records::new(input, name);
             records.advance()?;
         }
-        let profile = opened.profile;
-        Ok((opened, Self { records, profile, survey, number: 0, is_literal: false, queue: VecDeque::new() }))
+        let (profile, has_acts, queue) = (opened.profile, opened.has_acts, VecDeque::new());
+        Ok((opened, Self { records, profile, survey, number: 0, is_literal: false, queue, has_acts }))
     }
 }
 
@@ -294,6 +307,11 @@ impl<R: BufRead> Reading<'_, R> {
     /// The newest record: its line, from 1, and where it begins in the file, bytes.
     pub(super) fn place(&self) -> (u64, u64) {
         (self.records.begins_at(), self.records.offset())
+    }
+
+    /// Of a record of what was done: the number of the message that it was done to.
+    pub(super) fn act_of(&self) -> Option<u64> {
+        serde_json::from_slice::<ActRecord>(self.records.record()).ok()?.of
     }
 
     fn wrong(&self, problem: impl Into<String>) -> StoreError {
@@ -341,22 +359,43 @@ impl<R: BufRead> Reading<'_, R> {
             }
             let of_exchange = record.http.is_some();
             let wall_ns = record.wall_ns;
+            let is_act = record.act.is_some() && !of_exchange;
+            let to = record.to.as_deref().and_then(stream_of);
             let body = body(&record).map_err(|problem| self.records.wrong(problem))?;
-            let Some(Body { stream, bytes, origin }) = body.filter(|_| !of_exchange) else {
+            let body = if is_act {
+                let act = self.act(to, body, &found.places)?;
+                Some(Body { stream: act.sent_on(), bytes: act.to_text(), origin: Origin::Act(act.deed) })
+            } else {
+                body.filter(|_| !of_exchange)
+            };
+            let Some(Body { stream, bytes, origin }) = body else {
                 found.n_unknown += 1;
                 continue;
             };
             found.n_frames += 1;
-            return Ok(Some(Recorded::Frame(Frame {
+            let frame = Frame {
                 seq: found.n_frames,
                 wall_ns: wall_ns.unwrap_or_else(|| found.opened_unix_ns.saturating_add(at_ns)),
                 at_ns,
                 stream,
                 origin,
                 bytes: bytes.into(),
-            })));
+            };
+            if self.has_acts {
+                found.places.pass(&frame, Some(frame.seq));
+            }
+            return Ok(Some(Recorded::Frame(frame)));
         }
         Ok(None)
+    }
+
+    /// The act that the newest record is.
+    fn act(&self, to: Option<Stream>, sent: Option<Body>, places: &Places) -> Result<Act, StoreError> {
+        let record: ActRecord = serde_json::from_slice(self.records.record())
+            .map_err(|error| self.records.not_json("not a record of what was done", &error))?;
+        let to = to.ok_or_else(|| self.wrong("`to` must be server or client"))?;
+        let act = record.act(to, |number| places.place(number)).map_err(|problem| self.wrong(problem))?;
+        Ok(with_sent(act, sent.map(|sent| sent.bytes).unwrap_or_default()))
     }
 
     /// The same of a recording over HTTP.
@@ -379,6 +418,13 @@ impl<R: BufRead> Reading<'_, R> {
             }
             let item = match exchange {
                 Some(_) if record.http_end.as_deref() == Some("open") => None,
+                Some(exchange) if record.act.is_some() => {
+                    let to = record.to.as_deref().and_then(|to| Stream::ALL.into_iter().find(|this| side(*this) == to));
+                    // There are no lines here that end.
+                    let record = Record { eol: Some("none".into()), ..record };
+                    let sent = body(&record).map_err(|problem| self.records.wrong(problem))?;
+                    Some(Item::Act(exchange, self.act(to, sent, &found.places)?))
+                }
                 Some(exchange) => {
                     let item = words::item(exchange, self.records.record());
                     let item = item.map_err(|problem| self.records.wrong(problem))?;

@@ -1,6 +1,6 @@
 //! Pieces to segments, for what is imported.
 
-use tap_frame::{HttpPart, SEGMENT_BYTES, Segment, Stream};
+use tap_frame::{Act, HttpPart, SEGMENT_BYTES, Segment, Stream};
 
 /// What is imported of a recording over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Item {
     Http(u64, HttpPart, Vec<u8>),
     /// Bytes of an exchange that were not recorded.
     HttpGap(u64, HttpPart, u64),
+    /// Something was done in an exchange.
+    Act(u64, Act),
 }
 
 /// An item, and when it passed.
@@ -55,6 +57,9 @@ pub(super) fn segments_of<E>(
                 Item::Gap(lost) => segment.push_gap(Stream::Stderr, at_ns, wall_ns, lost),
                 Item::End => segment.push_end(Stream::Stderr, at_ns, wall_ns),
                 Item::Http(exchange, part, bytes) => segment.push_http(exchange, part, at_ns, wall_ns, &bytes),
+                Item::Act(exchange, act) => {
+                    segment.push_act(Some(exchange), act.sent_on(), at_ns, wall_ns, &act.to_text(), &[]);
+                }
                 Item::HttpGap(exchange, part, lost) => segment.push_http_gap(exchange, part, at_ns, wall_ns, lost),
             }
         }

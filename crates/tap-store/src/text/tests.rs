@@ -44,6 +44,8 @@ fn any_end() -> impl Strategy<Value = Option<SessionEnd>> {
     prop::option::of(end.prop_map(|(at_ns, reason, lost_bytes)| SessionEnd { at_ns, reason, lost_bytes }))
 }
 
+#[path = "tests/acts.rs"]
+mod acts;
 #[path = "tests/captures.rs"]
 mod captures;
 #[path = "tests/fixture.rs"]
@@ -232,9 +234,9 @@ fn a_line_that_makes_no_sense_is_named_and_nothing_is_put_in() {
         (&["hello"], 1, "not a record: a JSON object must begin here, and `hello` does"),
         (&[good], 1, "no recording of mcp-tap begins like this"),
         (
-            &["{\"mcp-tap\":\"recording/3\",\"command\":{\"now\":\"an object\"}}"],
+            &["{\"mcp-tap\":\"recording/4\",\"command\":{\"now\":\"an object\"}}"],
             1,
-            "the format is recording/3, and this mcp-tap knows recording/1 and recording/2: update mcp-tap",
+            "the format is recording/4, and this mcp-tap knows recording/1, recording/2 and recording/3: update mcp-tap",
         ),
         (&["{\"mcp-tap\":\"recording/1\",\"command\":7}"], 1, "no recording of mcp-tap begins like this"),
         (&[header, good, "", "{\"to\":"], 4, "not a record: the file ends before this record does"),

@@ -20,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tap_compare::{Rules, ToolRules};
+use tap_protocol::Side;
 use tap_replay::{Options, Output, Player};
 
 use self::input::Input;
@@ -60,7 +61,7 @@ pub(crate) fn replay(global: &Global, replay: Replay) -> Result<u8, Failure> {
 
 fn play(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, Failure> {
     let dials = &replay.dials;
-    let sources = replay.recordings.iter().map(|reference| source::source(global, reference));
+    let sources = replay.recordings.iter().map(|reference| source::source(global, reference, Side::Client));
     let sources = sources.collect::<Result<_, _>>()?;
     let is_learning = mode == RecordMode::New;
     let mut player = Player::new(sources, Options { pass_on: is_learning, ..options(dials) });
@@ -155,7 +156,7 @@ fn over_http(global: &Global, replay: &Replay, mode: RecordMode) -> Result<u8, F
     }
     // What cannot be played is told now, and not to the first client.
     for reference in &replay.recordings {
-        source::source(global, reference)?;
+        source::source(global, reference, Side::Client)?;
     }
     let program =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;

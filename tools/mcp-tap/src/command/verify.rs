@@ -20,6 +20,7 @@ use std::path::Path;
 use tap_compare::Rules;
 use tap_filter::Filter;
 use tap_jsonrpc::Node;
+use tap_protocol::Side;
 use tap_replay::{Check, Client, ClientOptions, NoAnswer, NotSent, Outcome, Recording, Script, Verdict, read_scripts};
 use tap_store::Chosen;
 
@@ -142,7 +143,8 @@ fn read(
 ) -> Result<Recorded, Failure> {
     let too_old = verify.max_age.map(|limit| age::too_old(global, reference, limit)).transpose()?.flatten();
     let only = filter.map(|filter| wanted(global, reference, filter)).transpose()?;
-    let source = source(global, reference)?;
+    // What the server was asked is what reached it.
+    let source = source(global, reference, Side::Server)?;
     let mut rules = source.rules.clone();
     rules.extend(of_command_line);
     let mut recording = source.recording;

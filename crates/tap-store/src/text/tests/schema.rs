@@ -83,7 +83,7 @@ fn what_is_no_record_does_not_fit() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for text in [
-        r#"{"mcp-tap":"recording/3"}"#,
+        r#"{"mcp-tap":"recording/4"}"#,
         r#"{"to":"nobody","msg":{}}"#,
         r#"{"to":"client"}"#,
         r#"{"to":"client","msg":1}"#,
