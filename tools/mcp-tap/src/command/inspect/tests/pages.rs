@@ -37,6 +37,7 @@ fn the_page_of_the_inspector_has_all_keys() {
         (Scope::Detail, "in a message"),
         (Scope::Stats, "among statistics"),
         (Scope::Tools, "among what the server offers"),
+        (Scope::Held, "among breakpoints and held messages"),
     ];
     for (scope, place) in places {
         let _ = writeln!(table, "| | | **{place}** |");
