@@ -60,7 +60,11 @@ fn a_call_that_is_held_and_edited_in_the_inspector_gives_the_server_the_edited_a
     // Answered in the server's place with an error, as it stands in the prompt.
     let from = terminal.seen().len();
     live.send(&request(3, "forecast", r#"{"city":"Bern"}"#));
-    terminal.wait(from, "HELD");
+    wait_until("it is on the screen", || {
+        // Only what changes is written, and one message may take the place of the other, unless all is drawn anew.
+        terminal.type_in("\x0c");
+        String::from_utf8_lossy(&terminal.seen()[from..]).contains("2  ->")
+    });
     terminal.type_for("E", "CODE:TEXT");
     terminal.type_in("\r");
     assert!(live.line().contains("-32000"));
