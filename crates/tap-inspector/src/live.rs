@@ -268,10 +268,10 @@ impl Live {
     }
 
     /// What is edited is to be seen first, with a little of what is around it.
-    fn show_first_difference(&mut self) {
-        if let Some(first) = self.lines.iter().position(|line| line.differs) {
-            self.top = first.saturating_sub(2);
-        }
+    fn show_first_difference(&mut self, is_small: bool) {
+        let first = self.lines.iter().position(|line| line.differs).unwrap_or_default();
+        let is_seen = !is_small && first < usize::from(ROWS_FOR_ALL / 2);
+        self.top = if is_seen { 0 } else { first.saturating_sub(2) };
     }
 
     /// Arguments are what is looked at; what stands before them is the same in every call.

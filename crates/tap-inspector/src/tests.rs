@@ -151,7 +151,7 @@ impl World {
                 Effect::Ask(ticket, query) => self.open.push((ticket, query)),
                 // The editor changes something, or leaves it.
                 Effect::Edit { ticket, mut bytes, .. } => {
-                    if self.last_seq % 2 == 0 {
+                    if self.last_seq.is_multiple_of(2) {
                         bytes.extend_from_slice(EVIL.as_bytes());
                     }
                     self.edited = Some((ticket, bytes));

@@ -266,6 +266,7 @@ impl Inspector {
 
     /// Somebody has edited something.
     pub(crate) fn take_edited(&mut self, ticket: Ticket, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
+        let is_small = self.size.1 < super::ROWS_FOR_ALL;
         let Some(debug) = self.open.as_mut().map(|open| &mut open.debug) else {
             return;
         };
@@ -279,7 +280,7 @@ impl Inspector {
                     false => drop(debug.drafts.insert(number, Draft { text: bytes.into() })),
                 }
                 debug.lay();
-                debug.show_first_difference();
+                debug.show_first_difference(is_small);
                 if has_clock {
                     self.keep_again(number, effects);
                 }

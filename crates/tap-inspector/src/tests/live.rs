@@ -1,7 +1,8 @@
 //! The live debugger: what keys do, as tables, and what a tap is then told to do.
 
 use super::{EVIL, World, drive, opened, settle};
-use crate::live::LivePane;
+use crate::live::{LivePane, Resend};
+use crate::model::Overlay;
 use crate::*;
 
 pub(super) fn here(last: u64) -> LiveHere {
@@ -183,7 +184,7 @@ fn what_comes_back_from_a_server_that_was_started_anew_is_shown() {
     let (mut world, mut inspector) = opened(40, false);
     let ticket = inspector.ticket();
     let open = inspector.open.as_mut().unwrap();
-    let resend = crate::live::Resend {
+    let resend = Resend {
         request: b"{}"[..].into(),
         recorded: Some(br#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"b":2}}"#[..].into()),
         recorded_ns: None,
@@ -195,10 +196,10 @@ fn what_comes_back_from_a_server_that_was_started_anew_is_shown() {
     drive(&mut world, &mut inspector, "/");
     let resent = Resent { answer: br#"{"a":1,"b":3}"#[..].into(), took_ns: Some(7) };
     world.take(inspector.update(Input::Answer(ticket, Answer::Resent(Box::new(resent)))));
-    assert!(matches!(inspector.overlay, Some(crate::model::Overlay::Filter(_))));
+    assert!(matches!(inspector.overlay, Some(Overlay::Filter(_))));
     drive(&mut world, &mut inspector, "esc");
     match &inspector.overlay {
-        Some(crate::model::Overlay::Again(again)) => assert_eq!(again.n_different(), 1, "{:?}", again.lines),
+        Some(Overlay::Again(again)) => assert_eq!(again.n_different(), 1, "{:?}", again.lines),
         other => panic!("{other:?}"),
     }
     drive(&mut world, &mut inspector, "esc");
