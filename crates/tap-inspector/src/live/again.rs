@@ -49,6 +49,11 @@ impl Inspector {
         let Some(open) = &self.open else {
             return;
         };
+        // Whether there is a tap to send it to is known in a moment, and its server is not to be started anew for want of that.
+        if open.live && open.debug.here.is_none() && open.debug.away.is_none() {
+            let why = self.why_away();
+            return self.say(why, false);
+        }
         let Some(detail) = &open.detail else {
             return self.say("no message is open", false);
         };
