@@ -3,6 +3,7 @@
 
 mod endings;
 mod faults;
+mod http;
 mod recorded;
 
 use std::io::{BufRead, BufReader, Write};

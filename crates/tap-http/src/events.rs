@@ -102,7 +102,11 @@ impl Cutter {
             }
             if byte == b'\n' && after_return {
                 // It ends the same line.
-                if is_open { self.open.push(byte) } else { other.push(byte) }
+                if is_open {
+                    self.open.push(byte)
+                } else {
+                    other.push(byte)
+                }
                 continue;
             }
             self.after_return = byte == b'\r';

@@ -180,7 +180,14 @@ impl Visit {
     }
 
     /// Hands over a message. False when nobody judges.
-    pub(crate) fn pass(&self, direction: Direction, offset: u64, bytes: Bytes, is_stream: bool, in_order: bool) -> bool {
+    pub(crate) fn pass(
+        &self,
+        direction: Direction,
+        offset: u64,
+        bytes: Bytes,
+        is_stream: bool,
+        in_order: bool,
+    ) -> bool {
         let place = Place { exchange: self.exchange, session: self.session, is_stream, in_order };
         self.judge().inspect(|judge| judge.pass(place, direction, offset, bytes)).is_some()
     }

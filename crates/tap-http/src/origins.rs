@@ -165,7 +165,6 @@ pub(crate) fn is_event_stream(head: &response::Parts) -> bool {
     head.status.is_success() && has(&head.headers, &CONTENT_TYPE, EVENT_STREAM)
 }
 
-
 #[cfg(test)]
 mod tests {
     use http::Request;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION};
-use http::{request, response};
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use bytes::Bytes;
+use http::{request, response};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
