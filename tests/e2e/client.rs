@@ -78,7 +78,8 @@ fn what_passes_is_recorded_as_a_tap_would_and_not_where_that_is_not_wanted() {
     let calls: Vec<_> = listed.iter().map(|row| row["method"].as_str().unwrap()).collect();
     assert_eq!(calls, ["server/discover", "initialize", "tools/list", "tools/call"]);
     let session = scratch.session();
-    assert_eq!((&session["name"], &session["end"]), (&json!("mine"), &json!("exited (0)")));
+    let ended = [&session["name"], &session["end"], &session["exit_code"]];
+    assert_eq!(ended, [&json!("mine"), &json!("exited"), &json!(0)]);
     let sent = String::from_utf8(scratch.recorded("server")).unwrap();
     assert!(sent.ends_with("\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"a\"}}}\n"), "{sent}");
     let judged = scratch.tap(["check", "last", "--level", "warning"]).output().unwrap();
@@ -183,7 +184,7 @@ fn servers_of_a_configuration_are_listed_side_by_side_and_one_that_fails_stops_n
     assert_eq!(names, ["one", "two"]);
     assert!(listed.iter().all(|server| server["tools"].as_array().unwrap().len() == 7));
     for told in [
-        "left out: odd: it has neither `command` nor `url`",
+        "left out: line 1: mcpServers.odd",
         "broken: cannot start `/no/such/program`: no such program",
         "dies: the server ended before the session was open (the server exited with code 4)",
         "out of cheese",

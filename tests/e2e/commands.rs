@@ -131,7 +131,7 @@ fn a_user_who_gets_it_wrong_is_told_what_would_be_right() {
         (&demo, &["show", "last"], 2, "`mcp-tap show demo:1`"),
         (&demo, &["show", "last:99"], 2, "its messages are 1 to 22"),
         (&demo, &["show", "last:1", "--form", "tree"], 2, "possible values: pretty, raw, hex"),
-        (&demo, &["export", "last", "-o", "x.har"], 2, "does not end in .mcprec or .jsonl"),
+        (&demo, &["export", "last", "-o", "x.pdf"], 2, "ends in none of .mcprec, .jsonl"),
         (&demo, &["export", "last", "-o", "/no/such/folder/x.jsonl"], 2, "/no/such/folder/x.jsonl"),
         (&demo, &["import", "/no/such/file.jsonl"], 2, "/no/such/file.jsonl"),
         (&demo, &["import", bad.to_str().unwrap()], 2, "line 2: `to` must be server or client"),
@@ -255,7 +255,10 @@ fn the_database_can_be_found() {
     let scratch = with_demo();
     assert_eq!(stdout(&scratch, &["db", "path"]).trim(), scratch.db().to_str().unwrap());
     let info = stdout(&scratch, &["db", "info"]);
-    assert!(info.contains("sessions  1 (0 live)") && info.contains("schema    4"), "{info}");
+    assert!(
+        info.contains("sessions  1 (0 live)") && info.contains(&format!("schema    {}", tap_store::SCHEMA_VERSION)),
+        "{info}"
+    );
 }
 
 #[test]

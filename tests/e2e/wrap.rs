@@ -216,7 +216,7 @@ fn servers_of_every_host_are_wrapped_run_and_are_unwrapped() {
 
 const TWO: &str = r#"{
   "mcpServers": {
-    // files of mine
+    // files of mine ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2
     "files": {
       "command": "npx", "args": ["-y", "files-mcp", "--api-key", "k-000111"],
       "env": { "PASSWORD": "hunter2" }
@@ -245,7 +245,7 @@ fn what_would_change_is_shown_without_secrets_and_nothing_changes() {
         machine.told(&["unwrap", "remote", "-n"]),
     ];
     let told = format!("{told}=====\n{}", wrapped.join("=====\n"));
-    for secret in ["k-000111", "hunter2", "t0p"] {
+    for secret in ["k-000111", "hunter2", "t0p", "ghp_"] {
         assert!(!told.contains(secret), "{secret}: {told}");
     }
     assert_snapshot!(told);

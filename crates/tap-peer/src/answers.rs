@@ -125,7 +125,8 @@ mod tests {
 
     fn said(answers: &Answers, method: &str, params: &str) -> String {
         let params = Some(Kept(params.to_owned().into()));
-        let asked = Asked { method: method.into(), params, revision: Revision::LATEST, tag: None };
+        let asked =
+            Asked { method: method.into(), params, revision: Revision::LATEST, tag: None, key: None, together: 1 };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         match runtime.block_on(answers.answer(asked)) {
             Ok(text) => text,

@@ -201,8 +201,7 @@ impl Client {
 
     /// Waits until the session is over, with all that belongs to it, and tells how it ended.
     pub async fn over(&self) -> LinkEnd {
-        let mut end = self.end.clone();
-        end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone()).unwrap_or_default()
+        self.watch_end().await
     }
 
     /// Asks the server, and waits for the answer: the result, a JSON text as the server wrote it.
@@ -245,6 +244,12 @@ impl Client {
             Ok(done) => done,
             Err(_) => Err(self.why_over().await),
         }
+    }
+
+    /// The same for somebody who does not hold the session open.
+    pub(crate) fn watch_end(&self) -> impl Future<Output = LinkEnd> + Send + use<> {
+        let mut end = self.end.clone();
+        async move { end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone()).unwrap_or_default() }
     }
 
     /// From now on log messages of at least this level are wanted with each request. Said in the modern era alone: in the

@@ -306,8 +306,14 @@ impl Driver {
                 Output::Dropped { call } if self.link_is_open() => self.finish(call, Err(CallError::Cancelled)),
                 Output::Dropped { .. } => {}
                 Output::Request(request) => {
-                    let asked =
-                        Asked { method: request.method, params: request.params, revision: request.revision, tag: None };
+                    let asked = Asked {
+                        method: request.method,
+                        params: request.params,
+                        revision: request.revision,
+                        tag: None,
+                        key: None,
+                        together: 1,
+                    };
                     self.answer_request(request.request, asked);
                 }
                 Output::Withdrawn { request } => {
@@ -395,10 +401,18 @@ impl Driver {
             let (method, why) = (format!("{} things", requests.len()), "that is too much at a time".into());
             return self.give_up(call, CallError::Input { method, why }, None);
         }
+        let together = requests.len();
         let replies: Vec<_> = requests
             .into_iter()
             .map(|request| {
-                let asked = Asked { method: request.method.clone(), params: request.params, revision, tag };
+                let asked = Asked {
+                    method: request.method.clone(),
+                    params: request.params,
+                    revision,
+                    tag,
+                    key: Some(request.key.clone()),
+                    together,
+                };
                 (request.key, request.method, tokio::spawn(self.options.handler.answer(asked)))
             })
             .collect();

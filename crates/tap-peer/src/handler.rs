@@ -18,6 +18,10 @@ pub struct Asked {
     /// The call that it belongs to, as [`CallOptions::tag`](crate::CallOptions::tag) has it. Known in the modern era alone:
     /// in the legacy era nothing on the wire says so.
     pub tag: Option<u64>,
+    /// What the server files the answer under, in the modern era.
+    pub key: Option<String>,
+    /// How many questions were asked together, with this one: a result of `input_required` may hold several.
+    pub together: usize,
 }
 
 /// That a question is not answered with a result.

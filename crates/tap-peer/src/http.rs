@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::http::Uri;
 use bytes::Bytes;
+use tap_bridge::Notice;
 use tap_http::{Additions, Keeper, Recording, Upstream, UpstreamError, UpstreamOptions};
 use tap_relay::{Clock, Copies};
 use tokio::sync::mpsc;
@@ -59,6 +60,7 @@ pub(crate) fn link(server: &HttpServer, copies: Option<Arc<Copies>>) -> Result<L
     let (said, mut heard) = mpsc::unbounded_channel::<Bytes>();
     let (lines, from_server) = mpsc::channel(LINES);
     let is_closing = Arc::new(tokio::sync::Notify::new());
+    let is_gone = Arc::new(tokio::sync::Notify::new());
     let closing = is_closing.clone();
     tokio::spawn(async move {
         while let Some(line) = to_server.next().await {
@@ -81,10 +83,15 @@ pub(crate) fn link(server: &HttpServer, copies: Option<Arc<Copies>>) -> Result<L
     let alive = Alive::new();
     let ended = tokio::spawn(async move {
         let _alive = alive;
+        let gone = is_gone.clone();
         let notices = Mutex::new(Vec::new());
         let say = |what| match what {
             FromRemote::Line(line) => drop(said.send(line)),
             FromRemote::Notice(notice) => {
+                // There is no way back into a session that the server does not know: whoever wants one opens another.
+                if matches!(notice, Notice::SessionUnknown | Notice::SessionOver { .. }) {
+                    gone.notify_one();
+                }
                 let mut notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
                 if !notices.contains(&notice) {
                     notices.push(notice);
@@ -93,8 +100,10 @@ pub(crate) fn link(server: &HttpServer, copies: Option<Arc<Copies>>) -> Result<L
         };
         // Nobody waits for answers once nothing more is asked: the client has gone.
         let stop = async {
-            is_closing.notified().await;
-            tokio::time::sleep(END_LIMIT).await;
+            tokio::select! {
+                () = is_gone.notified() => {}
+                () = is_closing.notified() => tokio::time::sleep(END_LIMIT).await,
+            }
         };
         carry(clock, Arc::new(remote), lines_in, say, stop).await;
         recording.stop();

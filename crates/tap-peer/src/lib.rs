@@ -33,6 +33,6 @@ pub use self::http::HttpServer;
 pub use self::link::{LinkEnd, all_ended};
 pub use self::list::{Item, ListKind, Listing, MAX_LIST_BYTES, MAX_LIST_ITEMS, MAX_PAGES, NotWhole};
 pub use self::remote::{FromRemote, Outlet, Remote, carry};
-pub use self::standing::{Backoff, Standing};
+pub use self::standing::{Backoff, Recorder, Standing};
 pub use self::stdio::{Patience, ServerCommand};
 pub use self::text::{quoted, with_member};

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tap_relay::Copies;
 use tokio::sync::Mutex;
 
 use crate::client::{Client, ClientOptions, Target};
 use crate::error::ConnectError;
+use crate::link::LinkEnd;
 
 /// How long to wait before a server is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +46,36 @@ struct State {
     failed: Option<Instant>,
 }
 
+/// Records each session with a server that is connected to again and again.
+pub trait Recorder: Send + Sync + 'static {
+    /// A session begins. Gives where copies of what passes are left, if it is to be recorded.
+    fn begin(&self) -> Option<Arc<Copies>>;
+
+    /// A session that was recorded into these copies has ended; `Err` says why it never began. May wait: it is called where
+    /// that is allowed.
+    fn ended(&self, copies: Arc<Copies>, end: Result<LinkEnd, String>);
+}
+
 /// A server, whether or not it is there right now.
-#[derive(Debug)]
 pub struct Standing {
     target: Target,
     options: ClientOptions,
     backoff: Backoff,
+    recorder: Option<Arc<dyn Recorder>>,
     state: Arc<Mutex<State>>,
+}
+
+impl std::fmt::Debug for Standing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Standing").field("target", &self.target).finish_non_exhaustive()
+    }
 }
 
 impl Standing {
     /// A server that nobody has connected to.
     #[must_use]
-    pub fn new(target: Target, options: ClientOptions, backoff: Backoff) -> Self {
-        Self { target, options, backoff, state: Arc::default() }
+    pub fn new(target: Target, options: ClientOptions, backoff: Backoff, recorder: Option<Arc<dyn Recorder>>) -> Self {
+        Self { target, options, backoff, recorder, state: Arc::default() }
     }
 
     /// The session with the server: the one there is, or a new one. A server that keeps failing is waited for: see
@@ -82,7 +100,7 @@ impl Standing {
         let wait = self.backoff.after(state.n_failures);
         let waited = state.failed.map_or(wait, |failed| failed.elapsed());
         tokio::time::sleep(wait.saturating_sub(waited)).await;
-        match Client::connect(&self.target, &self.options).await {
+        match self.connect().await {
             Ok(client) => {
                 state.client = Some((client.clone(), Instant::now()));
                 Ok((client, true))
@@ -93,6 +111,34 @@ impl Standing {
                 Err(error)
             }
         }
+    }
+
+    /// Connects, and sees to the record.
+    async fn connect(&self) -> Result<Client, ConnectError> {
+        let Some((recorder, copies)) = self.recorder.as_ref().and_then(|recorder| Some((recorder, recorder.begin()?)))
+        else {
+            return Client::connect(&self.target, &self.options).await;
+        };
+        let options = ClientOptions { copies: Some(copies.clone()), ..self.options.clone() };
+        let connected = Client::connect(&self.target, &options).await;
+        let recorder = recorder.clone();
+        match &connected {
+            Ok(client) => {
+                let client = client.watch_end();
+                tokio::spawn(async move {
+                    let end = client.await;
+                    let _ = tokio::task::spawn_blocking(move || recorder.ended(copies, Ok(end))).await;
+                });
+            }
+            Err(error) => {
+                let end = match error {
+                    ConnectError::Refused { end, .. } => Ok((**end).clone()),
+                    error => Err(error.to_string()),
+                };
+                let _ = tokio::task::spawn_blocking(move || recorder.ended(copies, end)).await;
+            }
+        }
+        connected
     }
 
     /// The session with the server, if there is one and nobody is connecting.

@@ -381,7 +381,7 @@ fn a_server_that_went_away_is_there_again() {
             "legacy '{\"tools\":{}}'; hear; case \"$line\" in *die*) exit 1;; esac; say '{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}'; rest",
         );
         let backoff = Backoff { first: Duration::from_millis(1), ..Backoff::default() };
-        let standing = Standing::new(server.target.clone(), ClientOptions::default(), backoff);
+        let standing = Standing::new(server.target.clone(), ClientOptions::default(), backoff, None);
         let (client, is_new) = standing.client().await.unwrap();
         assert!(is_new);
         assert!(!standing.client().await.unwrap().1);

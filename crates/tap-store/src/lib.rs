@@ -22,6 +22,7 @@ mod in_flight;
 mod marks;
 mod reader;
 mod recorder;
+mod retention;
 mod schema;
 mod search;
 mod spill;
@@ -37,6 +38,7 @@ pub use error::StoreError;
 pub use marks::Mark;
 pub use reader::{Digest, ListKind, Listed, Part, Session, SessionId, Store};
 pub use recorder::{Recorder, Tell};
+pub use retention::{Goes, KeepersLock, Limits, Merged};
 pub use schema::SCHEMA_VERSION;
 pub use search::{Column, Condition, FitsText, Hit, Search, Stretch};
 pub use text::{

@@ -62,6 +62,8 @@ pub(crate) fn open_for_writing(path: &Path, patience: Duration) -> Result<Connec
     if journal_mode(&connection).map_err(failed)? != "wal" {
         // Only on a new file; needs the file for itself for a moment, so it may find it locked.
         connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
+        // So that what is deleted can be given back to the disk in small steps.
+        connection.pragma_update(None, "auto_vacuum", "incremental").map_err(failed)?;
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
     }
     // In WAL mode NORMAL makes every commit survive the death of any process, and a power cut cost the newest commits but

@@ -1,7 +1,11 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
 mod client;
+mod db;
 mod diff;
+mod doctor;
+#[cfg(test)]
+mod documented;
 mod live;
 mod proxy;
 mod replay;
@@ -19,8 +23,10 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Call, Server, Tools};
+pub(crate) use self::client::{Bridge, Call, Lock, Route, Server, Servers, Tools};
+pub(crate) use self::db::{Db, DbCommand, Prune};
 pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
+pub(crate) use self::doctor::Doctor;
 pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
 pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
 pub(crate) use self::replay::{
@@ -137,6 +143,25 @@ pub(crate) enum Command {
     /// or a sound its size and type, and -o writes it to a file. Where no server is named, it is the one of the newest
     /// recorded session. What passes is recorded. Exit code 1: the tool says that it failed; 2: it could not be called.
     Call(Box<Call>),
+    /// Be one server that offers the tools of many
+    ///
+    /// Use it as the server's command in any host. The servers are those in the file that --config names, as a host's
+    /// configuration has them. Tools and prompts are called SERVER__NAME; resources keep their addresses. A server that fails
+    /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
+    /// host's side and each server's as sessions of their own.
+    Route(Box<Route>),
+    /// Print the tools of servers in the format of a model's interface
+    ///
+    /// Named, chosen and described as `route` would hand them over. What an interface does not take of a schema is said in
+    /// another way that accepts the same, or left out, which is told on stderr. Exit code 2: a server could not be asked, or a
+    /// tool had to be left out.
+    Bridge(Bridge),
+    /// Hold fast in a file what servers offer, or check that they still offer that
+    ///
+    /// The file has the tools, prompts, resources and templates as the servers wrote them, to be looked through and kept with
+    /// the code. `route --lock FILE` then offers those tools alone, and none that was changed. Exit code 1 with --check:
+    /// something is not as it was.
+    Lock(Box<Lock>),
     /// Look at sessions in a terminal: what was called, what came back, what was true at any moment
     ///
     /// `?` shows the keys. Without a session it begins with the list of all. On a terminal, `mcp-tap` alone is this too.
@@ -196,11 +221,12 @@ pub(crate) enum Command {
     /// The other side sees neither the message nor the answer. Its id is one that neither side can have used. A tool is called
     /// more easily with `mcp-tap call --into`.
     Inject(Inject),
-    /// Write a session to a text file, without losing anything
+    /// Write a session to a file: a recording without loss, a fixture, or a report
     ///
     /// A file that ends in .mcprec is a fixture for tests: no clock, nothing of this machine, folded so that a change of it
     /// reads well. With --lossless, and in a file that ends in .jsonl, nothing is left out and nothing is replaced: what was
-    /// secret on the wire is in the file.
+    /// secret on the wire is in the file. Reports (.md, .html), tables of calls (.csv) and archives of HTTP (.har) have no secrets
+    /// that were found, unless --no-redact is given.
     Export(Export),
     /// Replace secrets in text recordings, or check that there are none
     ///
@@ -211,12 +237,18 @@ pub(crate) enum Command {
     Import(Import),
     /// Watch a bundled host and server talk through the tap, and see what was recorded
     Demo,
-    /// Where the database is, and what is in it
+    /// Find out why a server does not show up, by trying it as its host would
+    ///
+    /// Looks for its command on the host's PATH, starts it with what hosts give to servers and nothing else, says hello in either
+    /// era, and where that fails tries again with one thing changed, until it is known what is missing. Each problem comes with what
+    /// to do. Nothing is recorded. Exit code 1: there is a problem.
+    Doctor(Doctor),
+    /// Where the database is, what is in it; delete old sessions, copy it, take over others
     Db(Db),
     /// What is configured, and where each value came from
     ///
-    /// `config.toml` has `theme`, `mouse`, `[keys]` (what it is called in the inspector's help = keys) and `[colours]` (a meaning = a
-    /// style). Exit code 1 when something in it is wrong.
+    /// `config.toml` has `theme`, `mouse`, `[keys]` (what it is called in the inspector's help = keys), `[colours]` (a meaning = a
+    /// style) and `[record]` (`max_age`, `max_size`). Exit code 1 when something in it is wrong.
     Config(Config),
     /// Print a completion script for a shell
     Completions {
@@ -536,7 +568,8 @@ pub(crate) struct Export {
     /// Only what fits, and of a call both its request and its answer
     #[arg(value_name = "FILTER")]
     pub(crate) filter: Vec<String>,
-    /// The file, ending in .mcprec (a fixture, folded) or .jsonl (lossless, a record a line) [default: .jsonl on stdout]
+    /// The file, ending in .mcprec (a fixture, folded), .jsonl (lossless, a record a line), .md or .html (a report), .csv (calls) or
+    /// .har (exchanges over HTTP) [default: .jsonl on stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Everything as it was: clocks, stderr, secrets
@@ -550,7 +583,7 @@ pub(crate) struct Export {
     pub(crate) stderr: bool,
     #[command(flatten)]
     pub(crate) redact: Redacting,
-    /// Replace no secrets in a fixture
+    /// Replace no secrets in a fixture or a report
     #[arg(long, conflicts_with = "rules")]
     pub(crate) no_redact: bool,
     /// Fold records that are wider; 0 folds none [default: 100 in .mcprec, else 0]
@@ -609,19 +642,4 @@ pub(crate) enum ConfigCommand {
     Show,
     /// Print the path of the file
     Path,
-}
-
-/// Options of `db`.
-#[derive(Debug, Args)]
-pub(crate) struct Db {
-    #[command(subcommand)]
-    pub(crate) what: DbCommand,
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(crate) enum DbCommand {
-    /// Print the database's path
-    Path,
-    /// Print its size, schema, and how much is in it
-    Info,
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod breakpoints;
+pub(crate) mod bridge;
 mod bridge_http;
 mod bridge_stdio;
 pub(crate) mod call;
@@ -11,17 +12,20 @@ pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod forward;
 pub(crate) mod held;
 pub(crate) mod inject;
 pub(crate) mod inspect;
+pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod proxy;
 pub(crate) mod release;
 pub(crate) mod replay;
 pub(crate) mod review;
+pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod state;

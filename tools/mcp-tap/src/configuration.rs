@@ -3,6 +3,7 @@
 //! Nothing wrong in it stops anything but a file that is no TOML at all, or one that was named and cannot be read. It is the user's own file; no folder's is ever read.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tap_inspector::{KEYMAP, Keys, Theme};
 use toml_edit::{Item, TableLike, Value};
@@ -10,9 +11,13 @@ use toml_edit::{Item, TableLike, Value};
 use crate::arguments::Global;
 use crate::failure::{Failure, nearest};
 use crate::paths::default_configuration;
+use crate::quantity::{parse_age, parse_size};
 
 /// What can stand at the top.
-const TOP: [&str; 4] = ["theme", "mouse", "keys", "colours"];
+const TOP: [&str; 5] = ["theme", "mouse", "keys", "colours", "record"];
+
+/// What can stand under `[record]`.
+const RECORD: [&str; 2] = ["max_age", "max_size"];
 
 /// The themes.
 pub(crate) const THEMES: [&str; 3] = ["terminal", "blue-and-orange", "plain"];
@@ -29,6 +34,10 @@ pub(crate) struct Configuration {
     pub(crate) set_keys: Vec<(String, Vec<String>)>,
     /// A meaning and its style.
     pub(crate) colours: Vec<(String, String)>,
+    /// How old recordings may get.
+    pub(crate) max_age: Option<Duration>,
+    /// How much the database may hold, bytes.
+    pub(crate) max_size: Option<u64>,
     /// What is wrong.
     pub(crate) problems: Vec<String>,
 }
@@ -36,8 +45,13 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Reads the file that is named, or the default one if it is there.
     pub(crate) fn read(global: &Global) -> Result<Self, Failure> {
-        let (path, is_named) = match &global.config {
-            Some(path) => (Some(path.clone()), true),
+        Self::read_from(global.config.clone())
+    }
+
+    /// The same of the file that was named, if one was.
+    pub(crate) fn read_from(named: Option<PathBuf>) -> Result<Self, Failure> {
+        let (path, is_named) = match named {
+            Some(path) => (Some(path), true),
             None => (default_configuration().ok(), false),
         };
         let Some(path) = path else {
@@ -77,6 +91,7 @@ impl Configuration {
                 "mouse" => this.mouse = reader.expect(item, "true or false", |value| value.as_bool()),
                 "keys" => reader.keys(item, &mut this),
                 "colours" => reader.colours(item, &mut this),
+                "record" => reader.record(item, &mut this),
                 _ => reader.unknown(key, "key", name, TOP.into_iter()),
             }
         }
@@ -167,6 +182,33 @@ impl Reader<'_> {
         }
     }
 
+    fn record(&mut self, item: &Item, to: &mut Configuration) {
+        for (name, item, at) in self.table(item) {
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            match name {
+                "max_age" => {
+                    let read = self.expect(item, "a length of time such as \"30d\"", text).map(|text| parse_age(&text));
+                    to.max_age = self.parsed(item, read);
+                }
+                "max_size" => {
+                    let read = self.expect(item, "a size such as \"5G\"", text).map(|text| parse_size(&text));
+                    to.max_size = self.parsed(item, read);
+                }
+                _ => self.unknown(at, "key of [record]", name, RECORD.into_iter()),
+            }
+        }
+    }
+
+    fn parsed<T>(&mut self, item: &Item, read: Option<Result<T, String>>) -> Option<T> {
+        match read? {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.problem(item.span(), &why);
+                None
+            }
+        }
+    }
+
     fn colours(&mut self, item: &Item, to: &mut Configuration) {
         for (name, item, at) in self.table(item) {
             let Some(style) = self.expect(item, "a style", |value| value.as_str().map(str::to_owned)) else {
@@ -199,10 +241,11 @@ mod tests {
 
     #[test]
     fn what_is_right_is_taken() {
-        let text = "theme = 'blue-and-orange'\nmouse = false\n[keys]\nmark = 'x'\njump = ['ctrl-g', 'f7']\n[colours]\nbad = 'bold 208'\n";
+        let text = "theme = 'blue-and-orange'\nmouse = false\n[keys]\nmark = 'x'\njump = ['ctrl-g', 'f7']\n[colours]\nbad = 'bold 208'\n[record]\nmax_age = '30d'\nmax_size = '5G'\n";
         let read = parse(text).unwrap();
         assert_eq!((read.theme.as_deref(), read.mouse), (Some("blue-and-orange"), Some(false)));
         assert_eq!(read.set_keys.len(), 2);
+        assert_eq!((read.max_age, read.max_size), (Some(Duration::from_secs(30 * 86_400)), Some(5 << 30)));
         assert_eq!(read.colours, [("bad".to_owned(), "bold 208".to_owned())]);
         assert_eq!(read.problems, Vec::<String>::new());
         assert_eq!(parse("").unwrap().problems, Vec::<String>::new());
@@ -221,6 +264,13 @@ mod tests {
             (
                 "[keys]\nmark = 'xx'",
                 "config.toml:2: there is no key `xx`; keys are called as in the help: j, ctrl-d, enter, f5",
+            ),
+            ("[record]\nmax_age = 30", "config.toml:2: a length of time such as \"30d\" is expected here"),
+            ("[record]\nmax_age = '30'", "config.toml:2: `30` is no length of time; such are 90m, 12h, 30d, 2w"),
+            ("[record]\nmax_size = 'big'", "config.toml:2: `big` is no size; such are 500M, 5G, 1T"),
+            (
+                "[record]\nmaxsize = '5G'",
+                "config.toml:2: there is no key of [record] `maxsize`; did you mean `max_size`?",
             ),
             ("[keys]\nmark = [1]", "config.toml:2: a key, or a list of keys is expected here"),
             ("[colours]\nbadd = 'red'", "config.toml:2: there is no meaning `badd`; did you mean `bad`?"),

@@ -14,12 +14,14 @@ mod failure;
 mod filtering;
 mod following;
 mod hosts;
+mod keeping;
 mod marks;
 mod name;
 mod new_file;
 mod output;
 mod paths;
 mod progress;
+mod quantity;
 mod recording;
 mod reference;
 mod said;
@@ -44,6 +46,9 @@ fn main() -> ExitCode {
     let Some(command) = command else {
         return without_command(&global);
     };
+    if let Command::Run(_) | Command::Proxy(_) = command {
+        keeping::configure(&global);
+    }
     let done = match command {
         Command::Run(run) => command::run::run(&global, run),
         Command::Proxy(proxy) if proxy.forwarding.forward => command::forward::forward(&global, &proxy),
@@ -55,6 +60,9 @@ fn main() -> ExitCode {
         Command::Review(review) => command::review::review(&global, &review),
         Command::Tools(tools) => command::tools::tools(&global, &tools),
         Command::Call(call) => command::call::call(&global, *call),
+        Command::Lock(lock) => command::lock::lock(&global, &lock),
+        Command::Bridge(bridge) => command::bridge::bridge(&global, &bridge),
+        Command::Route(route) => command::route::route(&global, &route),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),
         Command::Log(log) => command::log::log(&global, &log),
@@ -72,6 +80,7 @@ fn main() -> ExitCode {
         Command::Export(export) => command::transfer::export_session(&global, &export),
         Command::Redact(redact) => command::transfer::redact_files(&global, &redact),
         Command::Import(import) => command::transfer::import_files(&global, &import),
+        Command::Doctor(doctor) => command::doctor::doctor(&global, &doctor),
         Command::Demo => command::demo::demo(&global),
         Command::DemoServer => command::demo_server::serve().map_err(Failure::from),
         Command::Config(config) => command::config::config(&global, &config),

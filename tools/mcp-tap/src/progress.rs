@@ -23,3 +23,32 @@ pub(crate) fn catch_up(global: &Global, store: &Store, session: SessionId, name:
     }
     Ok(())
 }
+
+/// How far something is that takes long, on a terminal; gone from there once it is dropped.
+pub(crate) struct Progress {
+    what: &'static str,
+    talk: bool,
+    told: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(global: &Global, what: &'static str) -> Self {
+        Self { what, talk: !global.quiet && std::io::stderr().is_terminal(), told: false }
+    }
+
+    /// `share` is from 0 to 1.
+    pub(crate) fn tell(&mut self, share: f64) {
+        if self.talk {
+            self.told = true;
+            let _ = write!(std::io::stderr(), "\r{}: {:3.0} %", self.what, share * 100.0);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.told {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

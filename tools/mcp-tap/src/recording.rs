@@ -9,6 +9,7 @@ use tap_relay::{Clock, Copies};
 use tap_store::{EndReason, Recorder, SessionEnd, SessionStart, Transport};
 use tap_transport::{is_writable, standard, write_all};
 
+use crate::keeping::keep_within_limits;
 use crate::paths::{default_database, lossy, recorded_by};
 use crate::reference::new_uuid;
 use crate::telling::Teller;
@@ -71,6 +72,7 @@ impl Recording {
                     return forget(&copies);
                 }
             };
+            keep_within_limits(database.clone());
             let mut recorder = Recorder::new(database, start, Box::new(|told| say(&told)));
             record(&copies, &mut recorder);
             if let Ok(end) = end.recv() {

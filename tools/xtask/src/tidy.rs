@@ -70,6 +70,8 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
             "tap-transport",
         ]),
     ),
+    ("tap-models", MayKnow::Only(&["tap-jsonrpc"])),
+    ("tap-router", MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-schema", "tap-session"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
     ("tap-byte-copier", MayKnow::Only(&[])),
@@ -97,6 +99,7 @@ const SANS_IO: &[&str] = &[
     "tap-redact",
     "tap-hosts",
     "tap-inspector",
+    "tap-models",
 ];
 
 /// What a crate without input and output must not depend on.

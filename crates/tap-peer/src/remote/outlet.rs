@@ -29,7 +29,7 @@ pub struct Outlet {
 
 impl Outlet {
     /// So many bytes more wait.
-    pub(super) fn add(&self, n_bytes: usize) {
+    pub fn add(&self, n_bytes: usize) {
         self.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
     }
 

@@ -1,10 +1,11 @@
-//! What can be asked where we are the client: `tools`, `call`.
+//! What can be asked where we are the client: `tools`, `call`, `route`, `bridge`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use http::Uri;
 
 use super::proxy::parse_url;
@@ -133,5 +134,105 @@ impl Call {
     pub(crate) fn level(&self) -> Option<&'static str> {
         let level = self.log_level.as_deref()?;
         LEVELS.into_iter().find(|known| *known == level)
+    }
+}
+
+/// Options of `route`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+        mcp-tap route --config mcp.json\n  \
+        mcp-tap route --config servers.toml --role reader\n  \
+        mcp-tap route --config mcp.json --http 127.0.0.1:7000\n  \
+        {\"command\":\"mcp-tap\",\"args\":[\"route\",\"--config\",\"/home/me/mcp.json\"]}      in a host's configuration")]
+pub(crate) struct Route {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Serve over HTTP at this address in place of stdio, each session with servers of its own; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<SocketAddr>,
+    /// What to call the session of the host's side
+    #[arg(long, value_name = "NAME", default_value = "route")]
+    pub(crate) name: String,
+}
+
+/// Which servers of a configuration, and how they are used.
+#[derive(Debug, Args)]
+pub(crate) struct Servers {
+    /// Use this server of the file alone; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Vec<String>,
+    /// Use servers of this role, and those without any; may be given several times
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Vec<String>,
+    /// Offer the tools in this file of `mcp-tap lock` alone, and none that was changed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) lock: Option<PathBuf>,
+    /// Call tools and prompts as their servers do; of two with the same name the second is left out
+    #[arg(long)]
+    pub(crate) plain_names: bool,
+    /// How long a call may take, where the file does not say so for a server
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    pub(crate) timeout: Duration,
+    /// How long the first list waits for servers that are slow to start; they are added later
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub(crate) startup: Duration,
+    /// Record nothing
+    #[arg(long)]
+    pub(crate) no_record: bool,
+}
+
+/// Options of `bridge`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+        mcp-tap bridge --config mcp.json --to anthropic > tools.json\n  \
+        mcp-tap bridge --config mcp.json --to gemini --server github")]
+pub(crate) struct Bridge {
+    /// The format: that of chat completions or of responses of OpenAI, of Anthropic's messages, or of Gemini
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: ModelFormat,
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+}
+
+/// Options of `lock`.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  \
+        mcp-tap lock --config mcp.json\n  \
+        mcp-tap lock --config mcp.json --check      in CI\n  \
+        mcp-tap lock -f server.lock -- python server.py",
+    override_usage = "mcp-tap lock [OPTIONS] --config FILE\n       mcp-tap lock [OPTIONS] -- COMMAND...\n       mcp-tap lock [OPTIONS] --url URL"
+)]
+pub(crate) struct Lock {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The file; servers in it that are not asked stay as they are
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "mcp-tap.lock")]
+    pub(crate) file: PathBuf,
+    /// Write nothing; say what is not as it is in the file. Exit code 1 if anything is
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// With --check: at most so many changes a tool
+    #[arg(short = 'n', long, value_name = "N", default_value = "5")]
+    pub(crate) limit: usize,
+}
+
+/// The format of a model's interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFormat {
+    Openai,
+    OpenaiResponses,
+    Anthropic,
+    Gemini,
+}
+
+impl ModelFormat {
+    pub(crate) const fn format(self) -> tap_models::Format {
+        match self {
+            Self::Openai => tap_models::Format::OpenAiChat,
+            Self::OpenaiResponses => tap_models::Format::OpenAiResponses,
+            Self::Anthropic => tap_models::Format::Anthropic,
+            Self::Gemini => tap_models::Format::Gemini,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`carry`] does the work; `bridge_stdio/host.rs` has the threads that read and write the host's pipes.
 
-mod host;
+pub(super) mod host;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -36,7 +36,7 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub(super) struct Meant {
     pub(super) name: String,
-    target: Target,
+    pub(super) target: Target,
     transport: Transport,
     /// As a session has it: the command, or the address without what is secret in it.
     command: Vec<String>,
@@ -177,12 +177,12 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Begins to record a session with a server.
-    pub(super) fn begin(global: &Global, server: &Meant) -> Self {
+    pub(super) fn begin(database: Option<PathBuf>, server: &Meant) -> Self {
         let clock = Clock::start();
         let copies = copies(clock);
         let start = session_start(clock, server.transport, server.name.clone(), server.command.clone());
         let uuid = start.uuid.clone();
-        Self { recording: Recording::begin(global.database(), start, copies.clone()), copies, clock, uuid }
+        Self { recording: Recording::begin(database, start, copies.clone()), copies, clock, uuid }
     }
 
     /// Ends it, and tells the start of its id.
@@ -215,7 +215,7 @@ impl Manner {
 
     /// Opens a session with a server.
     pub(super) async fn connect(&self, global: &Global, server: &Meant) -> Result<Session, Failure> {
-        let recorded = self.is_recorded.then(|| Recorded::begin(global, server));
+        let recorded = self.is_recorded.then(|| Recorded::begin(global.database(), server));
         let options = ClientOptions {
             handler: self.handler.clone(),
             request_limit: self.limit,

@@ -7,7 +7,7 @@ use crate::configuration::Configuration;
 use crate::failure::{Failure, NO};
 use crate::output::Output;
 use crate::paths::{default_configuration, default_database, inspector_state};
-use crate::text::shown;
+use crate::text::{shown, size};
 
 pub(crate) fn config(global: &Global, config: &Config) -> Result<u8, Failure> {
     let mut out = Output::new(global);
@@ -32,6 +32,10 @@ pub(crate) fn config(global: &Global, config: &Config) -> Result<u8, Failure> {
     let of_file = |is_set: bool| if is_set { "config" } else { "default" };
     line("theme", read.theme.as_deref().unwrap_or("terminal"), of_file(read.theme.is_some()))?;
     line("mouse", if read.mouse.unwrap_or(true) { "true" } else { "false" }, of_file(read.mouse.is_some()))?;
+    let days = |age: std::time::Duration| format!("{:.1} days", age.as_secs_f64() / 86_400.0);
+    let unlimited = || "no limit".to_owned();
+    line("record.max_age", &read.max_age.map_or_else(unlimited, days), of_file(read.max_age.is_some()))?;
+    line("record.max_size", &read.max_size.map_or_else(unlimited, size), of_file(read.max_size.is_some()))?;
     for (name, keys) in &read.set_keys {
         line(&format!("keys.{name}"), &keys.join(" "), "config")?;
     }

@@ -346,7 +346,7 @@ fn as_json(line: &Line, row: &mut Row) -> Value {
 }
 
 /// Objects with the same members as a table, their names first.
-fn as_csv(rows: &[Value]) -> String {
+pub(crate) fn as_csv(rows: &[Value]) -> String {
     let names = rows.first().and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
     let mut csv = names.cloned().collect::<Vec<_>>().join(",") + "\n";
     for row in rows.iter().filter_map(Value::as_object) {

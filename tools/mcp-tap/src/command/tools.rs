@@ -8,7 +8,7 @@ use tap_peer::{Answers, CallOptions, Client, ListKind, Listing};
 use tap_session::Kept;
 
 use super::client::{Manner, Meant, meant, run_until_stopped};
-use crate::arguments::{Global, Tools};
+use crate::arguments::{Global, Server, Tools};
 use crate::failure::{COULD_NOT, Failure};
 use crate::output::Output;
 use crate::recording::say;
@@ -18,19 +18,15 @@ use crate::text::shown;
 pub(super) struct Offered {
     name: String,
     opened: tap_peer::Opened,
-    lists: Vec<(ListKind, Listing)>,
+    pub(super) lists: Vec<(ListKind, Listing)>,
     /// Lists that could not be had, and why.
-    problems: Vec<String>,
+    pub(super) problems: Vec<String>,
 }
 
 pub(crate) fn tools(global: &Global, tools: &Tools) -> Result<u8, Failure> {
     let servers = meant(global, &tools.server)?;
     let n_servers = servers.len();
-    let asked = run_until_stopped(async {
-        // Side by side: a slow one holds up no other.
-        let tasks: Vec<_> = servers.iter().map(|server| ask(global, tools, server)).collect();
-        Ok(all(tasks).await)
-    })?;
+    let asked = run_until_stopped(async { Ok(ask_all(global, &tools.server, &servers).await) })?;
     let mut out = if tools.json { Output::new(global) } else { Output::paged(global) };
     let mut code = 0;
     for (server, asked) in servers.iter().zip(asked) {
@@ -80,8 +76,17 @@ async fn all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
     .await
 }
 
-async fn ask(global: &Global, tools: &Tools, server: &Meant) -> Result<(Offered, Option<String>), Failure> {
-    let manner = Manner::of(&tools.server, Arc::new(Answers::default()));
+/// What servers offer, and as what the session with each is recorded. Side by side: a slow one holds up no other.
+pub(super) async fn ask_all(
+    global: &Global,
+    how: &Server,
+    servers: &[Meant],
+) -> Vec<Result<(Offered, Option<String>), Failure>> {
+    all(servers.iter().map(|server| ask(global, how, server)).collect()).await
+}
+
+async fn ask(global: &Global, how: &Server, server: &Meant) -> Result<(Offered, Option<String>), Failure> {
+    let manner = Manner::of(how, Arc::new(Answers::default()));
     let session = manner.connect(global, server).await?;
     let offered = offered(&session.name, &session.client).await;
     let (_, id) = session.close().await;

@@ -1,4 +1,10 @@
-//! `mcp-tap export`, `mcp-tap redact` and `mcp-tap import`: recordings as text files.
+//! `mcp-tap export`, `mcp-tap redact` and `mcp-tap import`: recordings as text files, and sessions as reports.
+
+mod har;
+mod html;
+mod markdown;
+mod report;
+mod table;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -40,6 +46,9 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
         return Ok(NO);
     }
     let file = wanted.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some((format, file)) = Told::of(file) {
+        return export_report(global, wanted, &mut found, &chosen, format, file);
+    }
     let options = options(wanted, file, &found, chosen)?;
     if options.profile == Profile::Fixture {
         // Who talked is in the header.
@@ -99,6 +108,97 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
         }
     }
     Ok(0)
+}
+
+/// What a session is told as, beside recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Markdown,
+    Html,
+    Table,
+    Har,
+}
+
+/// Entries that a report has room for.
+const REPORT_ENTRIES: usize = 5_000;
+
+impl Told {
+    /// By the file's name.
+    fn of(file: Option<&Path>) -> Option<(Self, &Path)> {
+        let file = file?;
+        let told = match file.extension()?.to_str()? {
+            "md" => Self::Markdown,
+            "html" | "htm" => Self::Html,
+            "csv" => Self::Table,
+            "har" => Self::Har,
+            _ => return None,
+        };
+        Some((told, file))
+    }
+}
+
+/// A session for people, or for other programs: secrets are replaced unless they are to stay.
+fn export_report(
+    global: &Global,
+    wanted: &Export,
+    found: &mut Found,
+    chosen: &Chosen,
+    told: Told,
+    file: &Path,
+) -> Result<u8, Failure> {
+    if wanted.lossless || wanted.fixture || wanted.stderr || wanted.fold.is_some() {
+        return Err(Failure::new(format!("{} is no recording", file.display()))
+            .hint("--lossless, --fixture, --stderr and --fold are for .mcprec and .jsonl; --no-redact keeps secrets"));
+    }
+    if told == Told::Har && !found.is_http() {
+        return Err(Failure::new("a HAR file holds exchanges of HTTP, and this session was on stdio")
+            .hint("choose .html, .md or .csv"));
+    }
+    must_not_be_read(global, file, std::iter::once(&wanted.session))?;
+    catch_up(global, &found.store, found.session.id, &found.session.start.name)?;
+    found.refresh()?;
+    let mut redactor = (!wanted.no_redact).then(|| Redactor::new(wanted.redact.rules.clone(), homes()));
+    let (text, summary) = if told == Told::Har {
+        let (text, n_exchanges) = har::write(found, chosen, redactor.as_mut())?;
+        (text, counted(n_exchanges as u64, "exchange"))
+    } else {
+        let limit = if told == Told::Table { usize::MAX } else { REPORT_ENTRIES };
+        let mut report = report::Report::of(global, found, chosen, limit)?;
+        if let Some(redactor) = &mut redactor {
+            report.redact(redactor);
+        }
+        let text = match told {
+            Told::Markdown => markdown::write(&report),
+            Told::Html => html::write(&report),
+            Told::Table | Told::Har => table::write(&report),
+        };
+        (text, counted(report.entries.len() as u64, "entry").replace("entrys", "entries"))
+    };
+    let mut out = NewFile::create(file, if redactor.is_some() { Readers::Usual } else { Readers::Owner })?;
+    out.write_all(text.as_bytes()).map_err(|error| cannot_write(file, &error))?;
+    out.finish()?;
+    if !global.quiet {
+        let _ = match &redactor {
+            Some(_) => writeln!(std::io::stderr(), "{summary}"),
+            None => writeln!(std::io::stderr(), "{summary}; secrets were not looked for (--no-redact)"),
+        };
+        if let Some(redactor) = &redactor {
+            tell_replaced(&redactor.replaced(), redactor);
+        }
+    }
+    Ok(0)
+}
+
+/// What a report says of secrets, at its end.
+fn about_secrets(report: &report::Report) -> String {
+    if !report.is_redacted {
+        return "Secrets were not looked for; whatever was on the wire may be in here.".into();
+    }
+    let markers: Vec<&str> = report.replaced.iter().map(|replaced| replaced.marker.as_str()).collect();
+    match markers.as_slice() {
+        [] => "Secrets were looked for by shape and name; none was found.".into(),
+        markers => format!("Secrets were replaced: {}.", markers.join(", ")),
+    }
 }
 
 /// The home folders that are known, whatever they look like.
@@ -184,10 +284,10 @@ fn options(wanted: &Export, file: Option<&Path>, found: &Found, chosen: Chosen) 
         Some(_) => {
             let path = file.unwrap_or(Path::new("-"));
             return Err(Failure::new(format!(
-                "cannot write {}: its name does not end in .mcprec or .jsonl",
+                "cannot write {}: its name ends in none of .mcprec, .jsonl, .md, .html, .csv, .har",
                 path.display()
             ))
-            .hint("a fixture for tests is a .mcprec, a lossless recording a .jsonl"));
+            .hint("a fixture for tests is a .mcprec, a lossless recording a .jsonl, a report a .md or .html"));
         }
     };
     let is_fixture = wanted.fixture || (is_folded && !wanted.lossless);

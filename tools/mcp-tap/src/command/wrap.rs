@@ -15,6 +15,8 @@ use crate::hosts::{ConfigurationFile, Placed, Unreadable, back_up, configuration
 use crate::output::Output;
 use crate::text::{counted, shown};
 
+pub(crate) use self::diff::without_shapes;
+
 /// How often a file that was changed meanwhile is read again.
 const ATTEMPTS: usize = 5;
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 const READ_BYTES: usize = 64 * 1024;
 
 /// Starts the thread that reads what the host writes. The end of its input is the end of the channel.
-pub(super) fn read_lines(lines: mpsc::Sender<Bytes>) -> std::io::Result<()> {
+pub(in crate::command) fn read_lines(lines: mpsc::Sender<Bytes>) -> std::io::Result<()> {
     let body = move || {
         let mut splitter = LineSplitter::default();
         let mut buffer = vec![0; READ_BYTES];
@@ -41,7 +41,11 @@ pub(super) fn read_lines(lines: mpsc::Sender<Bytes>) -> std::io::Result<()> {
 }
 
 /// Starts the thread that writes to the host. `written` is dropped when all is written.
-pub(super) fn start_writer(outlet: Arc<Outlet>, lines: Receiver<Bytes>, written: Sender<()>) -> std::io::Result<()> {
+pub(in crate::command) fn start_writer(
+    outlet: Arc<Outlet>,
+    lines: Receiver<Bytes>,
+    written: Sender<()>,
+) -> std::io::Result<()> {
     let body = move || {
         for line in lines {
             if write_all(standard(1), &line).is_err() {

@@ -213,6 +213,8 @@ mod tests {
             params: Some(Kept(params.into())),
             revision: Revision::LATEST,
             tag: None,
+            key: None,
+            together: 1,
         };
         for (words, expected) in [
             (&["n=7", "s=8"][..], Ok(r#"{"action":"accept","content":{"n":7,"s":"8"}}"#)),

@@ -43,22 +43,34 @@ pub(super) fn write(out: &mut Output, file: &ConfigurationFile, new: &str) -> Re
     Ok(())
 }
 
-/// A line without what looks like a secret by its shape, wherever it stands.
-pub(super) fn without_shapes(line: &str) -> String {
+/// A line without what looks like a secret by its shape, wherever it stands. Home folders stay: they are no secret from their
+/// owner.
+pub(crate) fn without_shapes(line: &str) -> String {
     let mut redactor = Redactor::new(Vec::new(), Vec::new());
-    let mut line = line.to_owned();
-    let mut found = redactor.bytes("stderr", &line);
-    // Home folders are no secret from their owner.
-    found.retain(|finding| finding.kind.name() != "home folder");
-    found.sort_by_key(|finding| finding.at);
-    for finding in found.iter().rev() {
-        let Some(rest) = line.get(finding.at..) else {
-            continue;
+    let Some(marked) = redactor.line("text", "line", line) else {
+        return line.to_owned();
+    };
+    // What stands between markers stands in the line as well, in the same order.
+    let (mut shown, mut rest, mut left) = (String::new(), line, marked.as_str());
+    while let Some((before, behind)) = left.split_once('«') {
+        let Some((marker, after)) = behind.split_once('»') else {
+            break;
         };
-        let end = rest.find(|each: char| each.is_whitespace() || "\"',}])&@".contains(each)).unwrap_or(rest.len());
-        line.replace_range(finding.at..finding.at + end, HIDDEN);
+        let next = after.split('«').next().unwrap_or_default();
+        let meant = rest.strip_prefix(before).and_then(|rest| {
+            let end = if after.is_empty() { Some(rest.len()) } else { rest.find(next).filter(|_| !next.is_empty()) };
+            rest.split_at_checked(end?)
+        });
+        let Some((meant, behind)) = meant else {
+            // Where that cannot be told nothing is shown that was replaced.
+            return format!("{shown}{left}");
+        };
+        shown.push_str(before);
+        shown.push_str(if marker.starts_with("home") { meant } else { HIDDEN });
+        (rest, left) = (behind, after);
     }
-    line
+    shown.push_str(left);
+    shown
 }
 
 #[cfg(test)]
@@ -71,6 +83,9 @@ mod tests {
         for (line, expected) in [
             (format!("  \"args\": [\"-y\", \"{token}\"],\n"), "  \"args\": [\"-y\", \"«hidden»\"],\n".to_owned()),
             (format!("// {token} and {token}\r\n"), "// «hidden» and «hidden»\r\n".into()),
+            (format!("/home/me/x {token} /home/you {token}"), "/home/me/x «hidden» /home/you «hidden»".into()),
+            (format!("{token}{token}"), format!("{token}{token}")),
+            ("«hidden» is there".into(), "«hidden» is there".into()),
             ("\"command\": \"/home/me/bin/x\"\n".into(), "\"command\": \"/home/me/bin/x\"\n".into()),
             (
                 "\"args\": [\"run\", \"--name=a\", \"--\", \"npx\"]".into(),

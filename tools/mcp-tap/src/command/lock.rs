@@ -1,0 +1,231 @@
+//! `mcp-tap lock`: what servers offer, held fast in a file that is reviewed; and whether they still offer that.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use tap_compare::{Dials, Drift, Markers, drift};
+use tap_jsonrpc::{Content, Node, scan};
+use tap_router::canonical;
+
+use super::client::{Meant, meant, run_until_stopped};
+use super::diff::text::drift_items;
+use super::tools::{Offered, ask_all};
+use crate::arguments::{Global, Lock};
+use crate::failure::{COULD_NOT, Failure, NO};
+use crate::new_file::{NewFile, Readers, cannot_write};
+use crate::output::{Output, Style};
+use crate::recording::say;
+use crate::text::{counted, pretty, shown};
+
+/// The member that says what the file is, and its version.
+const VERSION: &str = "mcpTapLock";
+
+/// What of a server's is held fast.
+const KINDS: [tap_compare::ListKind; 4] = tap_compare::ListKind::ALL;
+
+/// Items of one list, by name or address: as the server wrote them.
+type Items = BTreeMap<String, String>;
+
+/// What is held fast: by server, then by the member that lists it.
+pub(super) type Locked = BTreeMap<String, BTreeMap<&'static str, Items>>;
+
+pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
+    // What is wrong with the file is told before servers are started.
+    let locked = if lock.check { Some(read(&lock.file)?) } else { None };
+    let servers = meant(global, &lock.server)?;
+    let (now, n_failed) = offered(global, lock, &servers)?;
+    if let Some(locked) = locked {
+        return check(global, lock, &locked, &now, n_failed);
+    }
+    if n_failed > 0 {
+        return Err(Failure::new("not all servers could be asked, so that nothing is written"));
+    }
+    let mut locked = if lock.file.is_file() { read(&lock.file)? } else { Locked::new() };
+    let n_items: usize = now.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum();
+    locked.extend(now);
+    let file = NewFile::create(&lock.file, Readers::Usual)?;
+    file.writer()?.write_all(written(&locked).as_bytes()).map_err(|error| cannot_write(&lock.file, &error))?;
+    file.finish()?;
+    if !global.quiet {
+        say(&format!(
+            "{} of {} held fast in {}; look through it, and keep it with your code",
+            counted(n_items as u64, "thing"),
+            counted(servers.len() as u64, "server"),
+            shown(&lock.file.to_string_lossy(), false)
+        ));
+    }
+    Ok(0)
+}
+
+/// What servers offer now, and how many could not be asked.
+fn offered(global: &Global, lock: &Lock, servers: &[Meant]) -> Result<(Locked, usize), Failure> {
+    let asked = run_until_stopped(async { Ok(ask_all(global, &lock.server, servers).await) })?;
+    let (mut now, mut n_failed) = (Locked::new(), 0);
+    for (server, asked) in servers.iter().zip(asked) {
+        match asked {
+            Ok((offered, _)) if offered.problems.is_empty() => drop(now.insert(server.name.clone(), items(&offered))),
+            Ok((offered, _)) => {
+                n_failed += 1;
+                say(&shown(&format!("{}: {}", server.name, offered.problems.join("; ")), false));
+            }
+            Err(failure) => {
+                n_failed += 1;
+                say(&shown(&failure.message, true));
+            }
+        }
+    }
+    Ok((now, n_failed))
+}
+
+fn items(offered: &Offered) -> BTreeMap<&'static str, Items> {
+    let mut all = BTreeMap::new();
+    for (kind, listing) in &offered.lists {
+        let of =
+            |item: &tap_peer::Item| Some((item.text(kind.key())?, String::from_utf8_lossy(&item.0.0).into_owned()));
+        let items: Items = listing.items.iter().filter_map(of).collect();
+        if !items.is_empty() {
+            all.insert(kind.member(), items);
+        }
+    }
+    all
+}
+
+/// The text of a file.
+fn written(locked: &Locked) -> String {
+    let list = |items: &Items| format!("[{}]", items.values().cloned().collect::<Vec<_>>().join(","));
+    let server = |(name, lists): (&String, &BTreeMap<&'static str, Items>)| {
+        let lists: Vec<String> = lists.iter().map(|(member, items)| format!("\"{member}\":{}", list(items))).collect();
+        format!("{}:{{{}}}", tap_peer::quoted(name), lists.join(","))
+    };
+    let servers: Vec<String> = locked.iter().map(server).collect();
+    format!("{}\n", pretty(&format!("{{\"{VERSION}\":1,\"servers\":{{{}}}}}", servers.join(","))))
+}
+
+/// Reads a file.
+pub(super) fn read(path: &Path) -> Result<Locked, Failure> {
+    let place = shown(&path.to_string_lossy(), false);
+    let text = std::fs::read(path).map_err(|error| Failure::new(format!("cannot read {place}: {error}")))?;
+    of_text(&text)
+        .map_err(|what| Failure::new(format!("{place}: {what}")).hint("`mcp-tap lock` without --check writes one"))
+}
+
+fn of_text(text: &[u8]) -> Result<Locked, String> {
+    if matches!(scan(text, &[]).content, Content::Blank | Content::NotJson(_)) {
+        return Err("it is no JSON".into());
+    }
+    let node = Node::new(text);
+    match node.get(VERSION).and_then(Node::as_i64) {
+        Some(1) => {}
+        Some(version) => return Err(format!("it is of version {version}, which this mcp-tap does not know")),
+        None => return Err(format!("it has no `{VERSION}`, so that it is none of these files")),
+    }
+    let mut locked = Locked::new();
+    for (name, lists) in node.get("servers").into_iter().flat_map(Node::members) {
+        let mut of_server = BTreeMap::new();
+        for kind in KINDS {
+            let list = lists.get(kind.member()).into_iter().flat_map(Node::elements);
+            let item = |item: Node<'_>| {
+                let name = item.get(kind.identity())?.text()?.into_owned();
+                Some((name, String::from_utf8_lossy(item.bytes()).into_owned()))
+            };
+            let items: Items = list.filter_map(item).collect();
+            if !items.is_empty() {
+                of_server.insert(kind.member(), items);
+            }
+        }
+        locked.insert(name.text().into_owned(), of_server);
+    }
+    Ok(locked)
+}
+
+/// Says what is not as it is held fast.
+fn check(global: &Global, lock: &Lock, locked: &Locked, now: &Locked, n_failed: usize) -> Result<u8, Failure> {
+    let mut out = Output::paged(global);
+    let mut n_changed = 0;
+    for (name, lists) in now {
+        let Some(before) = locked.get(name) else {
+            n_changed += 1;
+            writeln!(out, "{}", out.styled(Style::Bad, &format!("{} is not in the file", shown(name, false))))?;
+            continue;
+        };
+        let mut has_head = false;
+        for kind in KINDS {
+            let none = Items::new();
+            let (a, b) = (before.get(kind.member()).unwrap_or(&none), lists.get(kind.member()).unwrap_or(&none));
+            if is_same(a, b) {
+                continue;
+            }
+            n_changed += 1;
+            if !std::mem::replace(&mut has_head, true) {
+                writeln!(out, "{}", out.styled(Style::Bold, &shown(name, false)))?;
+            }
+            let drift = drifted(kind, a, b);
+            drift_items(&mut out, kind.one(), &drift, lock.limit)?;
+            if drift.items.is_empty() {
+                writeln!(out, "  {} are written in another way", kind.member())?;
+            }
+        }
+    }
+    if n_changed == 0 && n_failed == 0 {
+        writeln!(out, "{}", out.styled(Style::Good, "as it is held fast"))?;
+    } else if n_changed > 0 {
+        let hint = "`mcp-tap lock` without --check takes it as it is now; look through the change first";
+        writeln!(out, "{}", out.styled(Style::Dim, hint))?;
+    }
+    out.finish()?;
+    Ok(match (n_failed, n_changed) {
+        (0, 0) => 0,
+        (0, _) => NO,
+        _ => COULD_NOT,
+    })
+}
+
+/// Whether items say the same: white space and the order of members mean nothing.
+fn is_same(a: &Items, b: &Items) -> bool {
+    let plain = |text: &String| canonical(Node::new(text.as_bytes()));
+    a.len() == b.len() && a.iter().zip(b).all(|((a, left), (b, right))| a == b && plain(left) == plain(right))
+}
+
+fn drifted(kind: tap_compare::ListKind, a: &Items, b: &Items) -> Drift {
+    drift(kind, &nodes(a), &nodes(b), &Dials::default(), &mut Markers::new())
+}
+
+fn nodes(items: &Items) -> Vec<Node<'_>> {
+    items.values().map(|text| Node::new(text.as_bytes())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(tool: &str) -> Locked {
+        let items = Items::from([("t".to_owned(), tool.to_owned())]);
+        Locked::from([("a \"b\"".to_owned(), BTreeMap::from([("tools", items)]))])
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let all = locked(r#"{"name":"t","description":"\ud800","n":1e400}"#);
+        let text = written(&all);
+        let read = of_text(text.as_bytes()).unwrap();
+        let items = |locked: &Locked| locked["a \"b\""]["tools"].clone();
+        assert!(is_same(&items(&all), &items(&read)), "{text}");
+        assert!(text.contains("1e400") && text.contains(r"\ud800"), "{text}");
+        for (text, says) in [
+            ("{", "it is no JSON"),
+            ("{}", "it has no `mcpTapLock`, so that it is none of these files"),
+            ("{\"mcpTapLock\":2}", "it is of version 2, which this mcp-tap does not know"),
+        ] {
+            assert_eq!(of_text(text.as_bytes()).unwrap_err(), says);
+        }
+    }
+
+    #[test]
+    fn only_what_says_something_else_is_a_change() {
+        let same = |a: &str, b: &str| is_same(&locked(a)["a \"b\""]["tools"], &locked(b)["a \"b\""]["tools"]);
+        assert!(same(r#"{"name":"t","a":[1, 2]}"#, r#"{ "a":[1,2],"name":"\u0074"}"#));
+        assert!(!same(r#"{"name":"t","a":[1,2]}"#, r#"{"name":"t","a":[2,1]}"#));
+        assert!(!same(r#"{"name":"t"}"#, r#"{"name":"t","description":""}"#));
+    }
+}
