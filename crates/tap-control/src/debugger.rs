@@ -5,6 +5,8 @@
 //! leaves is in `out.rs`.
 
 mod command;
+#[cfg(test)]
+mod http_tests;
 mod out;
 #[cfg(test)]
 mod tests;

@@ -320,7 +320,9 @@ fn an_event_stream_is_cut_broken_off_and_filled_up() {
         let mut client = proxy.connect();
         client.write(post(CALL));
         client.head();
-        (0..2).for_each(|_| drop(go.send(())));
+        (0..2).for_each(|_| {
+            let _ = go.send(());
+        });
         let mut got = String::new();
         if fault.ends_with("close") {
             client.expect_chunked(first);

@@ -84,7 +84,7 @@ impl Script {
     }
 }
 
-fn http(exchange: u64, order: HttpOrder) -> String {
+pub(super) fn http(exchange: u64, order: HttpOrder) -> String {
     let arrow = |direction| if direction == Direction::ToServer { ">" } else { "<" };
     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
     let what = match order {
