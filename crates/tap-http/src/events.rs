@@ -258,9 +258,9 @@ mod tests {
     fn messages_are_told_from_what_is_around_them() {
         for (stream, expected) in [
             ("data: {}\n\ndata: 2\n\n", &[(0, "{}", false), (10, "2", false)][..]),
-            ("\n: ping\n\n\nid: 1\r\ndata: a\r\n\r\ndata: b\r\r", &[(10, "a", true), (26, "b", false)]),
+            ("\n: ping\n\n\nid: 1\r\ndata: a\r\n\r\ndata: b\r\r", &[(10, "a", true), (28, "b", false)]),
             (": hello\ndata: a\ndata: b\n\n", &[(0, "a\nb", false)]),
-            ("event: endpoint\ndata: /m\n\nid: 0\ndata:\n\nevent: message\ndata:x\n\n", &[(40, "x", false)]),
+            ("event: endpoint\ndata: /m\n\nid: 0\ndata:\n\nevent: message\ndata:x\n\n", &[(39, "x", false)]),
             ("\u{feff}data: a\n\ndata: never ended", &[(0, "a", false)]),
         ] {
             let expected: Vec<_> = expected.iter().map(|(start, data, id)| (*start, (*data).to_owned(), *id)).collect();

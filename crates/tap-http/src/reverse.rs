@@ -241,7 +241,9 @@ impl Reverse {
                 };
             }
         }
-        if !(is_stream && self.gates.has_judge() && exchange.is_mcp()) {
+        // A stream of which the length is known is one that is over soon, and keeps it unless it is judged from its beginning.
+        let may_change = visit.is_some() || !head.headers.contains_key(CONTENT_LENGTH);
+        if !(is_stream && may_change && self.gates.has_judge() && exchange.is_mcp()) {
             return self.pass_on(head, body, is_stream, asked);
         }
         // Its length may be another.
