@@ -345,7 +345,7 @@ impl Debugger {
             self.order_record(waiting.message.channel, act);
         }
         let info = self.side(waiting.message.direction).info(waiting);
-        self.events.push_back(Event::Held(info));
+        self.events.push_back(Event::Held(Box::new(info)));
     }
 
     /// The client, or the server, cancels a request: where that is held it has no use in being so.

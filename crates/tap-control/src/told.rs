@@ -73,7 +73,7 @@ pub enum HttpOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A message is held, delayed, or waits behind one that is.
-    Held(HeldInfo),
+    Held(Box<HeldInfo>),
     /// What was held is no longer.
     Went {
         /// The number under which it was held.

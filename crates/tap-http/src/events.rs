@@ -102,11 +102,8 @@ impl Cutter {
             }
             if byte == b'\n' && after_return {
                 // It ends the same line.
-                if is_open {
-                    self.open.push(byte)
-                } else {
-                    other.push(byte)
-                }
+                let line = if is_open { &mut self.open } else { &mut other };
+                line.push(byte);
                 continue;
             }
             self.after_return = byte == b'\r';

@@ -231,7 +231,7 @@ impl HttpBody for Kept {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.hint.clone()
+        self.hint
     }
 }
 
