@@ -25,7 +25,7 @@ const RETRY: Duration = Duration::from_millis(50);
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// What the pumps may be ahead of the recorder, bytes. Beyond this a copy becomes a gap.
-const COPIES_LIMIT_BYTES: usize = 32 * 1024 * 1024;
+const COPIES_LIMIT_BYTES: usize = 56 * 1024 * 1024;
 
 /// From here on the recorder is woken out of gathering, bytes.
 const COPIES_URGENT_BYTES: usize = 2 * 1024 * 1024;

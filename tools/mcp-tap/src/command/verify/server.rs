@@ -29,6 +29,9 @@ const WAITING_LINES: usize = 1_024;
 /// How long a server may take to end after its stdin has, as hosts wait; and then after it was told to.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long the end of its stderr may be behind the end of its stdout.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
 /// What happened.
 pub(in crate::command) enum Event {
     /// The server wrote a line.
@@ -55,6 +58,8 @@ pub(in crate::command) struct Server {
     to_server: Option<Sender<Vec<u8>>>,
     stderr: Arc<Mutex<Vec<u8>>>,
     stderr_reader: Option<JoinHandle<()>>,
+    /// Closed when all of stderr was read.
+    stderr_ended: Receiver<()>,
     has_exited: bool,
 }
 
@@ -112,12 +117,16 @@ impl Server {
         let (_, events) = sync_channel(1);
         let (to_server, lines) = channel();
         let stderr = Arc::new(Mutex::new(Vec::new()));
+        let (reads_stderr, stderr_ended) = sync_channel::<()>(0);
         let mut stderr_reader = None;
         if let (Some(stdin), Some(stdout), Some(err)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             let (to_us, kept) = (sender.clone(), stderr.clone());
             std::thread::spawn(move || write_lines(stdin, &lines));
             std::thread::spawn(move || read_lines(stdout, &to_us));
-            stderr_reader = Some(std::thread::spawn(move || keep_end(err, &kept)));
+            stderr_reader = Some(std::thread::spawn(move || {
+                keep_end(err, &kept);
+                drop(reads_stderr);
+            }));
         }
         let pid = child.id();
         let to_us = sender.clone();
@@ -130,7 +139,17 @@ impl Server {
             let _ = to_us.send(Event::Exited);
         });
         let sender = sender.clone();
-        Ok(Self { child, pid, events, sender, to_server: Some(to_server), stderr, stderr_reader, has_exited: false })
+        Ok(Self {
+            child,
+            pid,
+            events,
+            sender,
+            to_server: Some(to_server),
+            stderr,
+            stderr_reader,
+            stderr_ended,
+            has_exited: false,
+        })
     }
 
     /// Says a line to the server.
@@ -153,8 +172,9 @@ impl Server {
         event.ok()
     }
 
-    /// The last thing that it wrote on stderr.
+    /// The last thing that it wrote on stderr, of a server that is ending: what is on its way is waited for.
     pub(in crate::command) fn last_word(&self) -> Option<String> {
+        let _ = self.stderr_ended.recv_timeout(LAST_WORD);
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&stderr).into_owned();
         text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
