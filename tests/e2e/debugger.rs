@@ -3,6 +3,7 @@
 
 mod endings;
 mod faults;
+mod http;
 mod inspector;
 mod recorded;
 

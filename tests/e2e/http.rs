@@ -6,7 +6,7 @@ mod errors;
 mod faults;
 mod heads;
 mod many;
-mod peer;
+pub(crate) mod peer;
 mod secrets;
 mod shared;
 mod streams;

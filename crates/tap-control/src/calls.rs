@@ -7,6 +7,7 @@ use tap_frame::Direction;
 use tap_jsonrpc::{Captures, Content, Envelope, Kind, Node, Path, RawId, Scanner, Value};
 use tap_protocol::{Era, Revision};
 
+use crate::channel::Channel;
 use crate::check::Schemas;
 
 /// The members that rules ask about.
@@ -44,8 +45,9 @@ const CALLS_LIMIT: usize = 10_000;
 const REQUEST_LIMIT_BYTES: usize = 256 * 1024;
 const REQUESTS_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Which call: the direction that its request goes, and its id.
-pub(crate) type CallKey = (Direction, RawId);
+/// Which call: the direction that its request goes, over HTTP the exchange that it was sent in (else 0), and its id. Clients
+/// that know nothing of each other use the same ids.
+pub(crate) type CallKey = (Direction, u64, RawId);
 
 /// A request that has no answer yet.
 #[derive(Debug, Clone)]
@@ -54,6 +56,8 @@ pub(crate) struct Call {
     pub(crate) target: Option<String>,
     pub(crate) at_ns: u64,
     pub(crate) request: Option<Bytes>,
+    /// Over HTTP its session.
+    session: u64,
     token: Option<RawId>,
     /// Whether it goes on with a list that was begun.
     is_next_page: bool,
@@ -65,7 +69,9 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) direction: Direction,
-    /// Where in its stream it begins.
+    /// Where over HTTP it passes.
+    pub(crate) channel: Channel,
+    /// Where in its stream, or body, it begins.
     pub(crate) offset: u64,
     pub(crate) at_ns: u64,
     pub(crate) bytes: Bytes,
@@ -130,12 +136,17 @@ impl Message {
     }
 
     /// The request that it cancels, as its sender names it.
-    pub(crate) fn cancels(&self) -> Option<CallKey> {
+    pub(crate) fn cancels(&self) -> Option<RawId> {
         if self.method.as_deref() != Some("notifications/cancelled") {
             return None;
         }
         let id = self.captures.get(watch::CANCELS)?.token()?;
-        Some((self.direction, RawId::from_token(id.bytes())))
+        Some(RawId::from_token(id.bytes()))
+    }
+
+    /// Whether it is the server who asks, in an exchange: only the client could answer that.
+    pub(crate) fn is_question_over_http(&self) -> bool {
+        self.channel.is_http() && self.kind == What::Request && self.direction == Direction::ToClient
     }
 
     pub(crate) fn has_token(&self) -> bool {
@@ -173,6 +184,8 @@ pub(crate) struct Calls {
     waiting: HashMap<CallKey, Call>,
     /// Which call a progress token is of, by the direction of the request.
     tokens: HashMap<CallKey, RawId>,
+    /// Over HTTP the exchange in which a session asked last with an id, for answers and cancellations that come in another.
+    elsewhere: HashMap<(Direction, u64, RawId), u64>,
     kept_bytes: usize,
     pub(crate) revision: Option<String>,
     pub(crate) schemas: Schemas,
@@ -184,6 +197,7 @@ impl Default for Calls {
             scanner: Scanner::new(WATCHES),
             waiting: HashMap::new(),
             tokens: HashMap::new(),
+            elsewhere: HashMap::new(),
             kept_bytes: 0,
             revision: None,
             schemas: Schemas::default(),
@@ -197,10 +211,18 @@ impl Calls {
     }
 
     /// Reads a message, and takes what it says of calls into account.
-    pub(crate) fn read(&mut self, direction: Direction, offset: u64, at_ns: u64, bytes: Bytes) -> Message {
+    pub(crate) fn read(
+        &mut self,
+        channel: Channel,
+        direction: Direction,
+        offset: u64,
+        at_ns: u64,
+        bytes: Bytes,
+    ) -> Message {
         self.scanner.feed(&bytes);
         let mut message = Message {
             direction,
+            channel,
             offset,
             at_ns,
             bytes,
@@ -238,12 +260,16 @@ impl Calls {
         }
         match (message.kind, &message.id) {
             (What::Request, Some(id)) => {
-                let key = (message.direction, id.clone());
+                let (channel, direction) = (message.channel, message.direction);
+                let key = (direction, channel.exchange, id.clone());
                 message.call = Some(key.clone());
                 if self.waiting.len() < CALLS_LIMIT {
                     let own_token = token(watch::OWN_TOKEN);
                     if let Some(token) = &own_token {
-                        self.tokens.insert((message.direction, token.clone()), id.clone());
+                        self.tokens.insert((direction, channel.exchange, token.clone()), id.clone());
+                    }
+                    if channel.exchange > 0 {
+                        self.elsewhere.insert((direction, channel.session, id.clone()), channel.exchange);
                     }
                     let has_room = message.bytes.len() <= REQUEST_LIMIT_BYTES
                         && self.kept_bytes + message.bytes.len() <= REQUESTS_LIMIT_BYTES;
@@ -253,6 +279,7 @@ impl Calls {
                         target: target(&message.captures),
                         at_ns: message.at_ns,
                         request: has_room.then(|| message.bytes.clone()),
+                        session: channel.session,
                         token: own_token,
                         is_next_page: message.captures.get(watch::CURSOR).and_then(Value::token).is_some(),
                         looked: Vec::new(),
@@ -263,7 +290,7 @@ impl Calls {
                 }
             }
             (What::Result | What::Error, Some(id)) => {
-                let key = (message.direction.reversed(), id.clone());
+                let key = self.key(message.channel, message.direction.reversed(), id);
                 message.asked = self.close(&key);
                 message.call = Some(key);
                 if let Some(call) = message.asked.as_ref().filter(|call| call.method == "tools/list")
@@ -273,14 +300,34 @@ impl Calls {
                 }
             }
             (What::Notification, _) => {
-                if let Some(key) = message.cancels() {
-                    message.call = Some(key);
+                if let Some(id) = message.cancels() {
+                    message.call = Some(self.key(message.channel, message.direction, &id));
                 } else if let Some(token) = token(watch::PROGRESS_OF) {
-                    let asked = message.direction.reversed();
-                    message.call = self.tokens.get(&(asked, token)).map(|id| (asked, id.clone()));
+                    let (asked, exchange) = (message.direction.reversed(), message.channel.exchange);
+                    message.call = self.tokens.get(&(asked, exchange, token)).map(|id| (asked, exchange, id.clone()));
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The call with this id that somebody speaks of: that of the same exchange, else the one of the same session.
+    fn key(&self, channel: Channel, asked: Direction, id: &RawId) -> CallKey {
+        let here = (asked, channel.exchange, id.clone());
+        if channel.exchange == 0 || self.waiting.contains_key(&here) {
+            return here;
+        }
+        match self.elsewhere.get(&(asked, channel.session, id.clone())) {
+            Some(exchange) => (asked, *exchange, here.2),
+            None => here,
+        }
+    }
+
+    /// Forgets the calls of an exchange in which nothing more comes.
+    pub(crate) fn forget(&mut self, exchange: u64) {
+        let of_it: Vec<_> = self.waiting.keys().filter(|key| key.1 == exchange).cloned().collect();
+        for key in of_it {
+            self.close(&key);
         }
     }
 
@@ -289,7 +336,11 @@ impl Calls {
         let call = self.waiting.remove(key)?;
         self.kept_bytes -= call.request.as_ref().map_or(0, Bytes::len);
         if let Some(token) = &call.token {
-            self.tokens.remove(&(key.0, token.clone()));
+            self.tokens.remove(&(key.0, key.1, token.clone()));
+        }
+        let place = (key.0, call.session, key.2.clone());
+        if self.elsewhere.get(&place) == Some(&key.1) {
+            self.elsewhere.remove(&place);
         }
         Some(call)
     }

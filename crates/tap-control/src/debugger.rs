@@ -5,6 +5,8 @@
 //! leaves is in `out.rs`.
 
 mod command;
+#[cfg(test)]
+mod http_tests;
 mod out;
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,7 @@ use tap_frame::{Act, Deed, Direction, Frame, Origin, Stream};
 use tap_session::{Follower, Lens, Meaning};
 
 use crate::calls::{Calls, Message, What};
+use crate::channel::Channel;
 use crate::inject::Injections;
 use crate::lines::{Cut, LINE_LIMIT_BYTES};
 use crate::rule::Armed;
@@ -281,13 +284,23 @@ impl Debugger {
 
     /// Takes one message whole, that begins at `offset` in its stream: for who cuts them himself.
     pub fn message(&mut self, direction: Direction, offset: u64, bytes: Bytes, at_ns: u64) {
-        let mut message = self.calls.read(direction, offset, at_ns, bytes);
-        self.find_broken_rules(&mut message);
+        self.message_in(Channel::default(), direction, offset, bytes, at_ns);
+    }
+
+    /// The same for a message in an exchange over HTTP. `offset` is where it begins in the decoded body; of an event where
+    /// that begins.
+    pub fn message_in(&mut self, channel: Channel, direction: Direction, offset: u64, bytes: Bytes, at_ns: u64) {
+        let mut message = self.calls.read(channel, direction, offset, at_ns, bytes);
+        if !channel.is_http() {
+            self.find_broken_rules(&mut message);
+        }
         if self.is_for_us(&message, at_ns) {
             return;
         }
-        if let Some(cancelled) = message.cancels() {
-            self.cancelled(&cancelled, at_ns);
+        if message.cancels().is_some()
+            && let Some(cancelled) = &message.call
+        {
+            self.cancelled(cancelled, at_ns);
         }
         let side = self.side(direction);
         let blocker = side.blocker(usize::MAX, &message, self.options.whole_stream);
@@ -329,10 +342,10 @@ impl Debugger {
                 message: Some(waiting.message.offset),
                 ..Act::new(Deed::Held, stream(waiting.message.direction), waiting.by())
             };
-            self.orders.push_back(Order::Record(act));
+            self.order_record(waiting.message.channel, act);
         }
         let info = self.side(waiting.message.direction).info(waiting);
-        self.events.push_back(Event::Held(info));
+        self.events.push_back(Event::Held(Box::new(info)));
     }
 
     /// The client, or the server, cancels a request: where that is held it has no use in being so.

@@ -60,6 +60,8 @@ pub const ACTIONS: &[(&str, &str)] = &[
     ("close", "close"),
     ("disconnect", "disconnect"),
     ("crash", "crash"),
+    ("cut", "cut"),
+    ("status", "status:503"),
 ];
 
 /// Reads a fault.
@@ -134,6 +136,13 @@ pub fn read_action(text: &str) -> Result<Action, RuleError> {
         "corrupt" => plain(Action::Corrupt),
         "close" | "disconnect" => plain(Action::Close),
         "crash" => plain(Action::Crash),
+        "cut" => plain(Action::Cut),
+        "status" => value
+            .parse()
+            .ok()
+            .filter(|status| (400..=599).contains(status))
+            .map(Action::Status)
+            .ok_or_else(|| wrong(format!("`{value}` is no status from 400 to 599"))),
         "log" => Ok(Action::Log(value.into())),
         "garbage" => {
             let text = if value.is_empty() { "this is no message" } else { value };

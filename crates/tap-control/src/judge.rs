@@ -100,6 +100,13 @@ impl Debugger {
                 change(&mut waiting, changed, by);
                 return Next::GoesOn(waiting);
             }
+            Action::Garbage(text) if waiting.message.channel.is_http() => {
+                let channel = waiting.message.channel;
+                if channel.is_stream {
+                    self.put_in_stream(channel, text.replace(['\r', '\n'], " ").into(), by);
+                }
+                return Next::GoesOn(waiting);
+            }
             Action::Garbage(text) => {
                 let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).chain(['\n']).collect();
                 self.put_in(direction, line.into_bytes().into(), by);
@@ -136,11 +143,13 @@ impl Debugger {
                 Some(answer) => self.answer(waiting, answer, by, at_ns),
                 None => return Next::GoesOn(waiting),
             },
+            // One body is one message.
+            Action::Duplicate if waiting.message.channel.is_lone_answer(direction) => return Next::GoesOn(waiting),
             Action::Duplicate => {
                 let bytes = waiting.bytes.clone();
                 self.record(&waiting, Deed::Duplicated, bytes.clone(), by, at_ns);
-                self.emit(direction, bytes.clone());
-                self.emit(direction, bytes);
+                self.send(&waiting, bytes.clone());
+                self.send(&waiting, bytes);
                 self.passed(&waiting);
             }
             Action::Truncate(length) => {
@@ -149,20 +158,33 @@ impl Debugger {
                 let end = waiting.bytes.slice(line.len()..);
                 let bytes = Bytes::from([line.get(..length).unwrap_or_default(), &end].concat());
                 self.record(&waiting, Deed::Truncated, bytes.clone(), by, at_ns);
-                self.emit(direction, bytes);
+                self.send(&waiting, bytes);
                 self.passed(&waiting);
             }
             Action::Corrupt => {
                 let bytes = corrupted(&waiting.bytes, &mut chance);
                 self.record(&waiting, Deed::Corrupted, bytes.clone(), by, at_ns);
-                self.emit(direction, bytes);
+                self.send(&waiting, bytes);
                 self.passed(&waiting);
             }
             Action::Slow(bytes_per_second) => {
                 self.record(&waiting, Deed::Slowed, Bytes::new(), by, at_ns);
-                self.emit_slowly(direction, waiting.bytes.clone(), bytes_per_second, at_ns);
+                match waiting.message.channel.is_http() {
+                    true => self.send_at(&waiting, waiting.bytes.clone(), Some(bytes_per_second)),
+                    false => self.emit_slowly(direction, waiting.bytes.clone(), bytes_per_second, at_ns),
+                }
                 self.passed(&waiting);
             }
+            Action::Close if waiting.message.channel.is_http() => self.cut(waiting, true, by, at_ns),
+            Action::Cut if waiting.message.channel.is_stream => self.cut(waiting, false, by, at_ns),
+            Action::Status(status) if waiting.message.channel.is_http() && !waiting.message.channel.is_stream => {
+                let text = format!("the debugger answers with status {status}");
+                let answer = self.error_for(&waiting, -32603, &text).unwrap_or_default();
+                self.answer_in(waiting, answer, Some(status), by, at_ns);
+            }
+            // There is no such thing here.
+            Action::Cut | Action::Status(_) => return Next::GoesOn(waiting),
+            Action::Crash if waiting.message.channel.is_http() => return Next::GoesOn(waiting),
             Action::Close => {
                 self.stop(waiting, Deed::Closed, by, at_ns);
                 self.close(direction);
@@ -178,7 +200,8 @@ impl Debugger {
     /// The error that a request is answered with, or that an answer becomes.
     pub(crate) fn error_for(&self, waiting: &Waiting, code: i64, message: &str) -> Option<Bytes> {
         let id = waiting.message.id.as_ref()?;
-        let can = matches!(waiting.message.kind, What::Request | What::Result | What::Error);
+        let can = matches!(waiting.message.kind, What::Request | What::Result | What::Error)
+            && !waiting.message.is_question_over_http();
         can.then(|| make::error(id, code, message).into())
     }
 

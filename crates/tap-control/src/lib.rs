@@ -9,6 +9,7 @@
 
 mod calls;
 mod chance;
+mod channel;
 mod check;
 mod debugger;
 mod edit;
@@ -22,6 +23,7 @@ mod rule;
 mod told;
 mod waiting;
 
+pub use channel::Channel;
 pub use check::{Problem, Schemas, check_edited};
 pub use debugger::{Debugger, END_PATIENCE_NS, Options, Session, WAITING_LIMIT_BYTES, WAITING_LIMIT_MESSAGES};
 pub use edit::{compact, merge, remove, set};
@@ -29,4 +31,4 @@ pub use grammar::{ACTIONS, RuleError, read_action, read_breakpoint, read_duratio
 pub use inject::{Answered, CALL_LIMIT_NS, Ticket};
 pub use lines::LINE_LIMIT_BYTES;
 pub use rule::{Action, Delay, Place, Rule, RuleInfo, RuleKind, RuleOptions, Step, When};
-pub use told::{CommandError, Event, HeldInfo, Order, Release};
+pub use told::{CommandError, Event, HeldInfo, HttpOrder, Order, Release};

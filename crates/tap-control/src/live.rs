@@ -92,7 +92,8 @@ impl Subject for Live<'_> {
                 let revision = Revision::nearest(self.revision?)?;
                 number(i128::from(revision.era() == Era::Modern))
             }
-            Field::Transport => number(0),
+            Field::Transport => number(i128::from(message.channel.is_http())),
+            Field::Exchange => message.channel.is_http().then_some(Found::Number(message.channel.exchange.into())),
             Field::Body => Some(Found::Bytes(message.bytes.as_ref().into())),
             Field::Number
             | Field::Call
@@ -100,7 +101,6 @@ impl Subject for Live<'_> {
             | Field::Client
             | Field::HttpStatus
             | Field::HttpMethod
-            | Field::Exchange
             | Field::Conversation
             // What was done to it is known only when this has judged it.
             | Field::Done

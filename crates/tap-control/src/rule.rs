@@ -43,6 +43,10 @@ pub enum Action {
     Close,
     /// The server is killed before it goes on.
     Crash,
+    /// Over HTTP the event stream ends before it, as if that were all.
+    Cut,
+    /// Over HTTP the client gets this status: in the server's place, or with its answer.
+    Status(u16),
 }
 
 /// How long something is delayed, nanoseconds.
@@ -235,6 +239,8 @@ impl std::fmt::Display for Action {
             Self::Garbage(text) => write!(out, "garbage:{text}"),
             Self::Close => out.write_str("close"),
             Self::Crash => out.write_str("crash"),
+            Self::Cut => out.write_str("cut"),
+            Self::Status(status) => write!(out, "status:{status}"),
         }
     }
 }

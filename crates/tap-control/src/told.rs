@@ -24,13 +24,56 @@ pub enum Order {
     Crash,
     /// This is told on stderr: a rule says so.
     Tell(String),
+    /// This is done in an exchange over HTTP, whose number it is.
+    Http(u64, HttpOrder),
+}
+
+/// What is to be done in an exchange over HTTP. There are no lines there, so that what goes out names what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttpOrder {
+    /// This is recorded.
+    Record(Act),
+    /// These bytes go on in this direction.
+    Send {
+        /// Which way.
+        direction: Direction,
+        /// Where the message begins that they are, or stand for; `None` for what nobody has sent.
+        of: Option<u64>,
+        /// The message.
+        bytes: Bytes,
+        /// How many bytes a second, where it goes out slowly.
+        bytes_per_second: Option<u64>,
+    },
+    /// The client gets this in the place of what the server says, or would have said.
+    Answer {
+        /// The message; empty for none.
+        bytes: Bytes,
+        /// The status, where that is no success.
+        status: Option<u16>,
+    },
+    /// All that becomes of a message was ordered.
+    Over {
+        /// Which way it went.
+        direction: Direction,
+        /// Where it begins.
+        of: u64,
+        /// Nothing of it goes on.
+        is_gone: bool,
+    },
+    /// The exchange ends before what comes in this direction.
+    Cut {
+        /// Which way.
+        direction: Direction,
+        /// Broken off, and not as if that were all.
+        is_broken: bool,
+    },
 }
 
 /// What viewers are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A message is held, delayed, or waits behind one that is.
-    Held(HeldInfo),
+    Held(Box<HeldInfo>),
     /// What was held is no longer.
     Went {
         /// The number under which it was held.
@@ -96,8 +139,10 @@ pub struct HeldInfo {
     pub target: Option<String>,
     /// Bytes of it.
     pub n_bytes: usize,
-    /// Where in its stream it begins.
+    /// Where in its stream it begins; over HTTP in its body.
     pub offset: u64,
+    /// Over HTTP the number of its exchange.
+    pub exchange: Option<u64>,
     /// Since when it waits, nanoseconds since the session opened.
     pub since_ns: u64,
     /// When it goes on by itself; `None` when it does not.
@@ -157,6 +202,9 @@ pub enum CommandError {
     /// Only a request can be answered.
     #[error("it cannot be answered, for it is no request")]
     NotARequest,
+    /// Over HTTP nobody but the client can answer the server.
+    #[error("over HTTP a question of the server's cannot be answered in the client's place")]
+    NotOverHttp,
     /// What was given as an answer is none.
     #[error("what was given is no answer: it is not one JSON object")]
     NotAnAnswer,

@@ -38,14 +38,20 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Whether it has to go before a message that came later.
     pub(crate) fn holds_up(&self, later: &Message, whole_stream: bool) -> bool {
+        let is_of_same_call = self.message.call.is_some() && self.message.call == later.call;
         let holds_all = match &self.why {
             Why::Held { whole_stream: this, .. } => *this || whole_stream,
             Why::Delayed { .. } => whole_stream,
             // Its place in the order is what it is about.
-            Why::Reordered { .. } => return self.message.call.is_some() && self.message.call == later.call,
+            Why::Reordered { .. } => return is_of_same_call,
             Why::Behind { .. } => whole_stream,
         };
-        holds_all || self.message.opens() || (self.message.call.is_some() && self.message.call == later.call)
+        let channel = self.message.channel;
+        if channel.is_http() {
+            // Clients do not wait for each other, and each waits for the answer that opens its session by itself.
+            return is_of_same_call || channel.exchange == later.channel.exchange && (holds_all || channel.in_order);
+        }
+        holds_all || self.message.opens() || is_of_same_call
     }
 
     pub(crate) fn until_ns(&self) -> Option<u64> {
@@ -126,6 +132,7 @@ impl Side {
             target: message.target(),
             n_bytes: message.bytes.len(),
             offset: message.offset,
+            exchange: Some(message.channel.exchange).filter(|exchange| *exchange > 0),
             since_ns: message.at_ns,
             until_ns: waiting.until_ns(),
             n_behind: self.queue.iter().filter(waits_behind).count(),

@@ -35,6 +35,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 pub(crate) const EVENT_STREAM: &[u8] = b"text/event-stream";
+pub(crate) const JSON: &[u8] = b"application/json";
 
 /// Whether a client says that it takes this media type. `*/*` does not say so.
 pub(crate) fn accepts(headers: &HeaderMap, media_type: &[u8]) -> bool {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderName, Method, StatusCode, request, response};
 
-use crate::headers::{EVENT_STREAM, accepts, has};
+use crate::headers::{EVENT_STREAM, JSON, accepts, has};
 use crate::record::{Recording, looks_like_mcp};
 
 /// How many origins are recorded at most: each has a recorder of its own.
@@ -164,8 +164,6 @@ pub(crate) fn is_challenge_of_mcp(head: &response::Parts) -> bool {
 pub(crate) fn is_event_stream(head: &response::Parts) -> bool {
     head.status.is_success() && has(&head.headers, &CONTENT_TYPE, EVENT_STREAM)
 }
-
-const JSON: &[u8] = b"application/json";
 
 #[cfg(test)]
 mod tests {

@@ -174,6 +174,12 @@ impl Exchange {
         self.offer(part, &text);
     }
 
+    /// Its number, from 1.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Whether bodies are kept.
     #[must_use]
     pub fn is_mcp(&self) -> bool {

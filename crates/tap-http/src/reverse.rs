@@ -3,20 +3,25 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, LOCATION};
-use http::request;
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION};
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http::{request, response};
+use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tap_frame::HttpEnd;
 
 use crate::additions::Additions;
 use crate::answer::{causes, explain, recorded};
-use crate::body::{Body, Copied, Which};
+use crate::body::{Body, BodyError, Copied, Which, empty};
 use crate::endpoint::{Rewriter, Rewritten, target_of};
+use crate::gate::{Gates, Visit, is_plain, session_of};
+use crate::gated::Gated;
 use crate::guard::Guard;
-use crate::headers::strip_hop_by_hop;
+use crate::headers::{JSON, has, strip_hop_by_hop};
+use crate::judged::{Answer, Request as Judged, close_connection};
 use crate::origins::is_event_stream;
 use crate::prepare::{address, may_name_endpoint, prepare};
 use crate::record::{Exchange, Recording};
@@ -42,6 +47,8 @@ pub struct Reverse {
     pub additions: Additions,
     /// Who may ask.
     pub guard: Guard,
+    /// Where messages can be held and changed.
+    pub gates: Arc<Gates>,
     /// Where exchanges are recorded.
     pub recording: Arc<Recording>,
     /// Tells people what they should know.
@@ -96,15 +103,28 @@ impl Handle for Reverse {
         }
         let asked = Asked::of(&head);
         self.direct(&mut head);
-        let body = Source::new(Copied::new(body, Which::Request, exchange.clone()));
+        let body = Copied::new(body, Which::Request, exchange.clone());
         // A client that goes away while the server thinks drops this future.
         let mut waiting = Waiting(Some(exchange.clone()));
+        let mut visit = self.gates.enter(&exchange, asked.session);
+        let body = match &mut visit {
+            None => Source::new(body),
+            Some(visit) => match self.judge_request(visit, &mut head, body).await {
+                Judged::Goes(bodies) => self.send_copies(&head, bodies),
+                Judged::Answered(response) => {
+                    // The record has what was done, and nothing of a server that was never asked.
+                    exchange.end(HttpEnd::Whole);
+                    waiting.0 = None;
+                    return response;
+                }
+            },
+        };
         let sent = send(&self.upstream, &head, &body).await;
         let response = match sent {
             Ok(response) => {
                 self.notices.is_up();
                 body.is_answered();
-                self.pass_back(response, &exchange, asked)
+                self.pass_back(response, &exchange, asked, visit).await
             }
             Err(error) => self.explain(&error, &exchange, &body).await,
         };
@@ -117,6 +137,8 @@ impl Handle for Reverse {
 struct Asked {
     uri: Uri,
     host: Option<String>,
+    /// Tells its session of MCP from others.
+    session: u64,
     /// Whether the answer may be the stream of HTTP+SSE, whose first event names an endpoint.
     may_name_endpoint: bool,
 }
@@ -130,6 +152,7 @@ impl Asked {
                 let authority = head.uri.authority()?.as_str();
                 Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
             }),
+            session: session_of(&head.headers),
             may_name_endpoint: may_name_endpoint(head),
         }
     }
@@ -162,7 +185,40 @@ impl Reverse {
         }
     }
 
-    fn pass_back(&self, response: Response<Incoming>, exchange: &Arc<Exchange>, asked: Asked) -> Response<Body> {
+    /// Has a request judged, if it carries a message that can be read.
+    async fn judge_request(&self, visit: &mut Visit, head: &mut request::Parts, body: Copied<Incoming>) -> Judged {
+        if head.headers.contains_key(ACCEPT_ENCODING) {
+            // What is compressed could not be judged.
+            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        if head.method == Method::POST && is_plain(&head.headers) {
+            return visit.request(head, body).await;
+        }
+        Judged::Goes(vec![body.boxed_unsync()])
+    }
+
+    /// Sends all bodies but the first, and forgets what comes back; gives the first.
+    fn send_copies(self: &Arc<Self>, head: &request::Parts, bodies: Vec<Body>) -> Source {
+        let mut bodies = bodies.into_iter();
+        let first = Source::instead(bodies.next().unwrap_or_else(empty));
+        for body in bodies {
+            let (own, head, body) = (self.clone(), head.clone(), Source::instead(body));
+            tokio::spawn(async move {
+                if let Ok(response) = send(&own.upstream, &head, &body).await {
+                    let _ = response.into_body().collect().await;
+                }
+            });
+        }
+        first
+    }
+
+    async fn pass_back(
+        &self,
+        response: Response<Incoming>,
+        exchange: &Arc<Exchange>,
+        asked: Asked,
+        visit: Option<Visit>,
+    ) -> Response<Body> {
         let (mut head, body) = response.into_parts();
         let in_use = InUse::of(&mut head);
         exchange.connected(head.version, in_use.tell_once());
@@ -174,6 +230,36 @@ impl Reverse {
         }
         let body = Copied::new(body, Which::Response, exchange.clone()).on_whole(move || in_use.answered());
         let is_stream = is_event_stream(&head) && !head.headers.contains_key(CONTENT_ENCODING);
+        let mut visit = visit.or_else(|| self.gates.enter(exchange, asked.session));
+        if let Some(visit) = &mut visit {
+            visit.answers_elsewhere = head.status == StatusCode::ACCEPTED || is_stream;
+            if !is_stream && is_plain(&head.headers) && has(&head.headers, &CONTENT_TYPE, JSON) {
+                return match visit.answer(&mut head, body).await {
+                    Answer::Goes(body) => Response::from_parts(head, body),
+                    Answer::Never => std::future::pending().await,
+                    Answer::Closed => close_connection(),
+                };
+            }
+        }
+        // A stream of which the length is known is one that is over soon, and keeps it unless it is judged from its beginning.
+        let may_change = visit.is_some() || !head.headers.contains_key(CONTENT_LENGTH);
+        if !(is_stream && may_change && self.gates.has_judge() && exchange.is_mcp()) {
+            return self.pass_on(head, body, is_stream, asked);
+        }
+        // Its length may be another.
+        head.headers.remove(CONTENT_LENGTH);
+        let body = Gated::new(body, self.gates.clone(), exchange.clone(), asked.session, visit);
+        self.pass_on(head, body, is_stream, asked)
+    }
+
+    /// Passes an answer on, with the endpoint that an event names rewritten if there may be one.
+    fn pass_on(
+        &self,
+        mut head: response::Parts,
+        body: impl HttpBody<Data = Bytes, Error = BodyError> + Unpin + Send + 'static,
+        is_stream: bool,
+        asked: Asked,
+    ) -> Response<Body> {
         let Some(host) = asked.host.filter(|_| asked.may_name_endpoint && is_stream) else {
             return Response::from_parts(head, body.boxed_unsync());
         };

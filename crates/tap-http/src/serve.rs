@@ -1,6 +1,5 @@
 //! Taking connections, and handing each request to whoever answers it.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::{Body, BodyError};
 use crate::ending::{Ending, Member, Stage};
+use crate::judged::CloseConnection;
 use crate::listen::{Certified, Listener};
 use crate::route::{KEEP_ALIVE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_RETRIES};
 use crate::upstream::{
@@ -153,7 +153,13 @@ fn serve_connection(stream: TcpStream, shared: &Shared<impl Handle>) {
     let handler = shared.handler.clone();
     let service = service_fn(move |request| {
         let handler = handler.clone();
-        async move { Ok::<_, Infallible>(handler.handle(number, request).await) }
+        async move {
+            let response = handler.handle(number, request).await;
+            match response.extensions().get::<CloseConnection>() {
+                Some(_) => Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)),
+                None => Ok(response),
+            }
+        }
     });
     let (builder, mut member) = (shared.builder.clone(), shared.ending.join());
     let Some(tls) = shared.tls.clone() else {

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use tap_jsonrpc::{Content, Scanner};
 
-use crate::body::{BodyError, Copied};
+use crate::body::{Body, BodyError, Copied};
 
 /// How much of a body is held at most, bytes.
 const HELD_BYTES: usize = 256 * 1024;
@@ -31,7 +31,7 @@ const READ_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct Source(Arc<Mutex<State>>);
 
 struct State {
-    body: Copied<Incoming>,
+    body: Either<Copied<Incoming>, Body>,
     held: Vec<Bytes>,
     n_held_bytes: usize,
     /// How many of those held were taken again.
@@ -45,6 +45,15 @@ struct State {
 
 impl Source {
     pub(crate) fn new(body: Copied<Incoming>) -> Self {
+        Self::of(Either::Left(body))
+    }
+
+    /// The body that goes on in the place of the client's.
+    pub(crate) fn instead(body: Body) -> Self {
+        Self::of(Either::Right(body))
+    }
+
+    fn of(body: Either<Copied<Incoming>, Body>) -> Self {
         let hint = body.size_hint();
         Self(Arc::new(Mutex::new(State {
             body,

@@ -5,24 +5,28 @@
 //! Nothing in here can end a tap: what fails is told once, and traffic goes on.
 
 pub(crate) mod client;
+mod http;
 pub(crate) mod place;
 mod serve;
 mod viewer;
+mod ways;
 mod wire;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tap_control::{Debugger, END_PATIENCE_NS, Event, Order, Rule, RuleOptions, Session, Ticket};
+use tap_control::{Debugger, END_PATIENCE_NS, Event, HttpOrder, Order, Rule, RuleOptions, Session, Ticket};
 use tap_frame::Direction;
-use tap_relay::{Clock, Copies, Doors, Gate};
+use tap_relay::{Clock, Copies, Gate};
+use tap_session::MirroredHeaders;
 use tap_transport::Lifeline;
 
 use self::viewer::{Outbox, ViewerId};
 use crate::recording::say;
 
-pub(crate) use self::serve::{begin_to_listen, context};
+pub(crate) use self::serve::{NO_CRASH, begin_to_listen, context};
+pub(crate) use self::ways::Ways;
 pub(crate) use self::wire::{bytes_of, message};
 
 const BOTH: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
@@ -58,7 +62,9 @@ pub(crate) struct Control {
     rescheduled: Condvar,
     /// Told when anything has gone on.
     moved: Condvar,
-    doors: Arc<Doors>,
+    ways: Ways,
+    /// Over HTTP: what the tools say of their parameters' headers.
+    mirrored: Mutex<MirroredHeaders>,
     clock: Clock,
     copies: Arc<Copies>,
     lifeline: OnceLock<Lifeline>,
@@ -90,7 +96,7 @@ impl Control {
         options: tap_control::Options,
         clock: Clock,
         copies: Arc<Copies>,
-        doors: Arc<Doors>,
+        ways: Ways,
     ) -> Arc<Self> {
         let session =
             Session { name: about.name.clone(), uuid: about.uuid.clone(), opened_unix_ns: clock.opened_unix_ns };
@@ -110,12 +116,16 @@ impl Control {
             state: Mutex::new(state),
             rescheduled: Condvar::new(),
             moved: Condvar::new(),
-            doors: doors.clone(),
+            ways: ways.clone(),
+            mirrored: Mutex::default(),
             clock,
             copies,
             lifeline: OnceLock::new(),
         });
-        doors.set_gate(Arc::new(Side(control.clone())));
+        match ways {
+            Ways::Pipes(doors) => doors.set_gate(Arc::new(Side(control.clone()))),
+            Ways::Http(gates) => gates.set_judge(Arc::new(http::Exchanges(control.clone()))),
+        }
         control
     }
 
@@ -151,7 +161,7 @@ impl Control {
         let sent = self.settle(&mut state);
         drop(state);
         self.deliver(sent, None);
-        let is_armed = self.doors.wait_armed(ARM_PATIENCE);
+        let is_armed = self.ways.wait_armed(ARM_PATIENCE);
         let mut state = self.state();
         let changed = is_armed.then(|| change(&mut state, self.clock.at_ns()));
         state.n_pins -= 1;
@@ -168,7 +178,7 @@ impl Control {
         let armed = (state.n_pins > 0 || state.debugger.is_armed()) && !state.ended;
         if armed && !state.armed {
             self.begin_timer(state);
-            match self.doors.arm() {
+            match self.ways.arm() {
                 Ok(enters) => {
                     state.armed = true;
                     let entering = BOTH.into_iter().zip(enters).filter(|(_, enters)| *enters);
@@ -180,7 +190,7 @@ impl Control {
             state.armed = false;
             BOTH.into_iter().for_each(|direction| state.debugger.flush(direction));
             self.obey(state, &mut sent);
-            self.doors.disarm();
+            self.ways.disarm();
         }
         let due_ns = state.debugger.poll_timeout();
         if due_ns.is_some_and(|due_ns| state.wakes_ns.is_none_or(|wakes_ns| due_ns < wakes_ns)) {
@@ -194,7 +204,7 @@ impl Control {
         while let Some(order) = state.debugger.poll_order() {
             match order {
                 Order::Send { direction, bytes } => {
-                    self.doors.leave(direction, &bytes);
+                    self.ways.leave(direction, &bytes);
                     sent.0[direction as usize] = true;
                     has_moved = true;
                 }
@@ -202,13 +212,17 @@ impl Control {
                     self.copies.offer_act(None, self.clock.at_ns(), &act);
                     has_moved = true;
                 }
-                Order::Close(direction) => self.doors.close(direction),
+                Order::Close(direction) => self.ways.close(direction),
                 Order::Crash => {
                     if let Some(lifeline) = self.lifeline.get() {
                         lifeline.send(KILL);
                     }
                 }
                 Order::Tell(text) => say(&text),
+                Order::Http(exchange, HttpOrder::Record(act)) => {
+                    self.copies.offer_act(Some(exchange), self.clock.at_ns(), &act);
+                }
+                Order::Http(exchange, order) => self.ways.tell(exchange, order),
             }
         }
         if has_moved {
@@ -228,7 +242,7 @@ impl Control {
     fn deliver(&self, sent: Sent, own: Option<Direction>) {
         for direction in BOTH {
             if sent.0[direction as usize] && own != Some(direction) {
-                self.doors.deliver(direction);
+                self.ways.deliver(direction);
             }
         }
     }
@@ -275,8 +289,13 @@ impl Control {
         if !ENDING_SIGNALS.contains(&number) || !self.state().armed {
             return;
         }
+        self.let_go();
+        self.ways.flush(LET_GO_PATIENCE);
+    }
+
+    /// Everything goes on that is held, and nothing more is: the tap is asked to end.
+    pub(crate) fn let_go(self: &Arc<Self>) {
         self.with(|debugger, at_ns| debugger.let_go("the tap was asked to end", at_ns));
-        self.doors.flush(LET_GO_PATIENCE);
     }
 
     /// The server has ended, and what it wrote is delivered. Tells what the faults did.

@@ -166,6 +166,9 @@ impl Debugger {
                 let Some(id) = id.filter(|_| kind == What::Request || kind.is_answer()) else {
                     return Err(Box::new((waiting, CommandError::NotARequest)));
                 };
+                if waiting.message.is_question_over_http() {
+                    return Err(Box::new((waiting, CommandError::NotOverHttp)));
+                }
                 match make::written(&id, &text) {
                     Some(answer) => self.answer(waiting, answer.into(), by, at_ns),
                     None => return Err(Box::new((waiting, CommandError::NotAnAnswer))),
@@ -173,6 +176,9 @@ impl Debugger {
             }
             Release::Error { code, message } => match self.error_for(&waiting, code, &message) {
                 Some(error) => self.answer(waiting, error, by, at_ns),
+                None if waiting.message.is_question_over_http() => {
+                    return Err(Box::new((waiting, CommandError::NotOverHttp)));
+                }
                 None => return Err(Box::new((waiting, CommandError::NotARequest))),
             },
             Release::Later(ns) => {

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use tap_frame::{Act, Deed, Direction};
 
 use super::{Debugger, END_PATIENCE_NS, stream};
-use crate::calls::What;
-use crate::told::{Event, Order};
+use crate::calls::{Message, What};
+use crate::channel::Channel;
+use crate::told::{Event, HttpOrder, Order};
 use crate::waiting::{Slow, Waiting, Why};
 
 /// How often a line that goes out slowly goes on, at most: ten times a second.
@@ -21,7 +22,7 @@ impl Debugger {
             (None, Some((deed, by))) => self.record(&waiting, deed, Bytes::new(), by, at_ns),
             (None, None) => {}
         }
-        self.emit(waiting.message.direction, bytes);
+        self.send(&waiting, bytes);
         self.passed(&waiting);
     }
 
@@ -33,7 +34,10 @@ impl Debugger {
 
     /// This goes back, or in the place of an answer on.
     pub(crate) fn answer(&mut self, waiting: Waiting, answer: Bytes, by: String, at_ns: u64) {
-        let direction = waiting.message.direction;
+        let (direction, channel) = (waiting.message.direction, waiting.message.channel);
+        if channel.is_http() {
+            return self.answer_in(waiting, answer, None, by, at_ns);
+        }
         if waiting.message.kind == What::Request {
             self.record(&waiting, Deed::Answered, answer.clone(), by, at_ns);
             self.forget(&waiting);
@@ -43,6 +47,15 @@ impl Debugger {
             self.emit(direction, answer);
             self.passed(&waiting);
         }
+    }
+
+    /// Sends an event over HTTP that nobody has sent.
+    pub(crate) fn put_in_stream(&mut self, channel: Channel, bytes: Bytes, by: String) {
+        let direction = Direction::ToClient;
+        let act = Act { bytes: bytes.clone(), ..Act::new(Deed::Injected, stream(direction), by) };
+        self.order_record(channel, act);
+        let sent = HttpOrder::Send { direction, of: None, bytes, bytes_per_second: None };
+        self.orders.push_back(Order::Http(channel.exchange, sent));
     }
 
     /// Sends what nobody has sent.
@@ -59,11 +72,97 @@ impl Debugger {
         }
         let message = Some(waiting.message.offset);
         let act = Act { message, held_ns, bytes, ..Act::new(deed, stream(waiting.message.direction), by) };
-        self.orders.push_back(Order::Record(act));
+        self.order_record(waiting.message.channel, act);
+    }
+
+    pub(crate) fn order_record(&mut self, channel: Channel, act: Act) {
+        self.orders.push_back(match channel.is_http() {
+            true => Order::Http(channel.exchange, HttpOrder::Record(act)),
+            false => Order::Record(act),
+        });
+    }
+
+    /// Over HTTP the client gets this: in the server's place, or in that of its answer.
+    pub(crate) fn answer_in(&mut self, waiting: Waiting, answer: Bytes, status: Option<u16>, by: String, at_ns: u64) {
+        // There are no lines there.
+        let bytes = answer.slice(..answer.trim_ascii_end().len());
+        let exchange = waiting.message.channel.exchange;
+        match waiting.message.direction {
+            Direction::ToServer => {
+                let deed = if bytes.is_empty() { Deed::Dropped } else { Deed::Answered };
+                self.record(&waiting, deed, bytes.clone(), by, at_ns);
+                self.orders.push_back(Order::Http(exchange, HttpOrder::Answer { bytes, status }));
+                self.forget(&waiting);
+            }
+            Direction::ToClient => {
+                self.record(&waiting, Deed::Edited, bytes.clone(), by, at_ns);
+                match status {
+                    Some(_) => self.orders.push_back(Order::Http(exchange, HttpOrder::Answer { bytes, status })),
+                    None => self.send(&waiting, bytes),
+                }
+                self.passed(&waiting);
+            }
+        }
+    }
+
+    /// Over HTTP the exchange of a message ends before it.
+    pub(crate) fn cut(&mut self, waiting: Waiting, is_broken: bool, by: String, at_ns: u64) {
+        let (direction, exchange) = (waiting.message.direction, waiting.message.channel.exchange);
+        self.stop(waiting, Deed::Closed, by, at_ns);
+        self.orders.push_back(Order::Http(exchange, HttpOrder::Cut { direction, is_broken }));
+        self.drop_those_in(exchange, "the exchange was cut", at_ns);
+    }
+
+    /// Says that nothing more goes on in an exchange: its client went away, or it is over. What waits of it is dropped.
+    /// `answers_elsewhere` says that what was asked in it may be answered in another one.
+    pub fn leave(&mut self, exchange: u64, answers_elsewhere: bool, at_ns: u64) {
+        self.drop_those_in(exchange, "the client went away", at_ns);
+        if !answers_elsewhere {
+            self.calls.forget(exchange);
+        }
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            self.advance(direction, at_ns);
+        }
+    }
+
+    fn drop_those_in(&mut self, exchange: u64, why: &str, at_ns: u64) {
+        for direction in [Direction::ToServer, Direction::ToClient] {
+            let is_in = |waiting: &Waiting| waiting.message.channel.exchange == exchange;
+            while let Some(index) = self.side(direction).queue.iter().position(is_in) {
+                if let Some(waiting) = self.side_mut(direction).take(index) {
+                    self.stop(waiting, Deed::Dropped, why.to_owned(), at_ns);
+                }
+            }
+        }
+    }
+
+    /// Sends a message, or what goes in its place the same way.
+    pub(crate) fn send(&mut self, waiting: &Waiting, bytes: Bytes) {
+        self.send_at(waiting, bytes, None);
+    }
+
+    pub(crate) fn send_at(&mut self, waiting: &Waiting, bytes: Bytes, bytes_per_second: Option<u64>) {
+        let Message { direction, channel, offset, .. } = waiting.message;
+        match channel.is_http() {
+            true => {
+                let sent = HttpOrder::Send { direction, of: Some(offset), bytes, bytes_per_second };
+                self.orders.push_back(Order::Http(channel.exchange, sent));
+            }
+            false => self.emit(direction, bytes),
+        }
+    }
+
+    fn say_over(&mut self, waiting: &Waiting, is_gone: bool) {
+        let Message { direction, channel, offset, .. } = waiting.message;
+        if channel.is_http() {
+            let over = HttpOrder::Over { direction, of: offset, is_gone };
+            self.orders.push_back(Order::Http(channel.exchange, over));
+        }
     }
 
     /// A call whose request does not go on is not one.
     fn forget(&mut self, waiting: &Waiting) {
+        self.say_over(waiting, true);
         if let (What::Request, Some(key)) = (waiting.message.kind, &waiting.message.call) {
             self.calls.close(key);
         }
@@ -71,6 +170,7 @@ impl Debugger {
 
     /// A message has passed: those that were to be passed can follow.
     pub(crate) fn passed(&mut self, waiting: &Waiting) {
+        self.say_over(waiting, false);
         for other in &mut self.side_mut(waiting.message.direction).queue {
             if let Why::Reordered { until_ns, .. } = &mut other.why {
                 *until_ns = 0;

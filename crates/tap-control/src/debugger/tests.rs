@@ -8,7 +8,7 @@ use tap_filter::Context;
 use tap_frame::{Deed, Direction};
 
 use super::*;
-use crate::{Action, Release, Rule, RuleKind, RuleOptions, When, read_fault};
+use crate::{Action, HttpOrder, Release, Rule, RuleKind, RuleOptions, When, read_fault};
 
 const MS: u64 = 1_000_000;
 
@@ -70,6 +70,7 @@ impl Script {
                 Order::Close(direction) => format!("close {}", direction.arrow()),
                 Order::Crash => "crash".into(),
                 Order::Tell(text) => format!("tell {text}"),
+                Order::Http(exchange, order) => http(exchange, order),
             });
         }
         out.join("; ")
@@ -81,6 +82,25 @@ impl Script {
             Err(error) => error.to_string(),
         }
     }
+}
+
+pub(super) fn http(exchange: u64, order: HttpOrder) -> String {
+    let arrow = |direction| if direction == Direction::ToServer { ">" } else { "<" };
+    let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+    let what = match order {
+        HttpOrder::Record(act) => format!("[{} {}]", act.deed.name(), act.by),
+        HttpOrder::Send { direction, of, bytes, bytes_per_second } => {
+            let of = of.map_or("none".into(), |of| of.to_string());
+            let slowly = bytes_per_second.map(|rate| format!(" at {rate}/s")).unwrap_or_default();
+            format!("{of}{slowly}{} {}", arrow(direction), text(&bytes))
+        }
+        HttpOrder::Answer { bytes, status } => format!("answer {status:?} {}", text(&bytes)),
+        HttpOrder::Over { direction, of, is_gone } => {
+            format!("{of}{} {}", arrow(direction), if is_gone { "gone" } else { "over" })
+        }
+        HttpOrder::Cut { direction, is_broken } => format!("cut{} broken {is_broken}", arrow(direction)),
+    };
+    format!("{exchange}: {what}")
 }
 
 const CALL: &str = r#"> {"id":1,"method":"tools/call","params":{"name":"add","_meta":{"progressToken":"t"}}}"#;

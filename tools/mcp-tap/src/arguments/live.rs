@@ -1,16 +1,16 @@
-//! What can be asked of live taps: `taps`, `break`, `held`, `release`, `inject`; and what `run` begins with.
+//! What can be asked of live taps: `taps`, `break`, `held`, `release`, `inject`; and what `run` and `proxy` begin with.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use tap_control::read_duration;
 
-/// What `run` holds, changes and makes fail.
+/// What `run` and `proxy` hold, changes and makes fail.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Holding messages, and making things fail")]
 pub(crate) struct Debugging {
     /// Hold messages that fit this filter (`mcp-tap held` lists them); may be given several times
-    #[arg(long = "break", value_name = "FILTER", conflicts_with = "http")]
+    #[arg(long = "break", value_name = "FILTER")]
     pub(crate) break_at: Vec<String>,
     /// What happens at --break, in place of holding: log:TEXT, delay:2s, drop, error:CODE:TEXT, set:arg.x=1, unset:arg.x
     #[arg(long = "do", value_name = "ACTION", requires = "break_at")]
@@ -22,10 +22,10 @@ pub(crate) struct Debugging {
     #[arg(long, value_name = "WHAT", default_value = "message")]
     pub(crate) hold: Hold,
     /// Make something fail: FILTER [every:5|after:3|p:0.1|for:10s|once] -> delay:2s, error:CODE, drop, …; several times
-    #[arg(long, value_name = "FAULT", conflicts_with = "http")]
+    #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
     /// The same from a file, one a line
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "http")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) fault_file: Vec<PathBuf>,
     /// What chance begins with, for faults with a probability: the same seed gives the same faults
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -8,6 +8,8 @@ use clap::{Args, ValueHint};
 use http::Uri;
 use tap_http::Resolve;
 
+use super::live::Debugging;
+
 /// Options of `proxy`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
@@ -15,6 +17,7 @@ use tap_http::Resolve;
         mcp-tap proxy --listen 127.0.0.1:7000 http://localhost:3000/mcp\n  \
         mcp-tap proxy --name search https://example.com/sse\n  \
         mcp-tap proxy --bearer-env TOKEN https://example.com/mcp\n  \
+        mcp-tap proxy --break 'tool:delete_*' https://example.com/mcp\n  \
         mcp-tap proxy --forward -- my-agent --its-options\n  \
         {\"command\":\"mcp-tap\",\"args\":[\"proxy\",\"--stdio\",\"https://example.com/mcp\"]}      in a host's configuration")]
 pub(crate) struct Proxy {
@@ -25,7 +28,7 @@ pub(crate) struct Proxy {
     #[arg(long, value_name = "WHAT", hide = true)]
     pub(crate) was: Option<String>,
     /// Be a server on stdio for a host that starts us, in front of the server over HTTP
-    #[arg(long, conflicts_with_all = ["listen", "allow_origin", "allow_host"])]
+    #[arg(long, conflicts_with_all = ["listen", "allow_origin", "allow_host", "break_at", "fault", "fault_file"])]
     pub(crate) stdio: bool,
     /// Where hosts connect; port 0 is a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
@@ -56,6 +59,8 @@ pub(crate) struct Proxy {
     pub(crate) credentials: Credentials,
     #[command(flatten)]
     pub(crate) forwarding: Forwarding,
+    #[command(flatten)]
+    pub(crate) debugging: Debugging,
 }
 
 /// Takes the form that curl has.
@@ -87,7 +92,7 @@ pub(crate) struct Credentials {
 #[derive(Debug, Args)]
 pub(crate) struct Forwarding {
     /// Be a forward proxy (HTTPS_PROXY), which records each MCP server that is reached through it, and nothing else
-    #[arg(long, conflicts_with_all = ["url", "stdio", "allow_origin", "allow_host"])]
+    #[arg(long, conflicts_with_all = ["url", "stdio", "allow_origin", "allow_host", "break_at", "fault", "fault_file"])]
     pub(crate) forward: bool,
     /// Look into what goes to this host and those below it alone; may be given several times
     #[arg(long, value_name = "HOST", requires = "forward", conflicts_with = "url")]

@@ -9,19 +9,24 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
+use tap_control::Action;
 use tap_http::{
-    Additions, Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError, UpstreamOptions, serve,
+    Additions, Gates, Guard, Keeper, Listener, Notices, Reverse, ServeOptions, Upstream, UpstreamError,
+    UpstreamOptions, serve,
 };
 use tap_relay::Clock;
 use tap_store::{EndReason, Transport};
 
 use super::bridge_stdio::bridge_stdio;
+use super::run::{options as debugger_options, rules};
 use super::stop::Stop;
 use crate::arguments::{Global, Proxy};
 use crate::command::forward::local_authority;
+use crate::control::{About, Control, NO_CRASH, Ways, begin_to_listen};
 use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::name::name_of_host;
+use crate::paths::default_database;
 use crate::recording::{Recording, copies, say, session_start};
 
 /// How long it may take to find out whether a server's name leads to ourselves.
@@ -34,6 +39,10 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     };
     let server = Server::read(url)?;
     let additions = additions(&proxy.credentials)?;
+    let rules = rules(&proxy.debugging, "mcp-tap proxy")?;
+    if rules.iter().any(|(rule, _)| rule.action == Action::Crash) {
+        return Err(Failure::new(NO_CRASH));
+    }
     let keeper = Keeper::new().map_err(|_| Failure::new("the system has no random numbers"))?;
     let name = proxy.name.clone().unwrap_or_else(|| name_of_host(&server.authority));
     if proxy.stdio {
@@ -72,7 +81,27 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let copies = copies(clock);
     let shown = keeper.url(url);
     let start = session_start(clock, Transport::Http, name, vec![shown.clone()]);
+    let about = About {
+        name: start.name.clone(),
+        uuid: start.uuid.clone(),
+        server_pid: None,
+        command: start.command.clone(),
+        database: global.database().or_else(|| default_database().ok()),
+    };
     let recording = Recording::begin(global.database(), start, copies.clone());
+    let gates = Gates::new();
+    let is_debugged = !proxy.debugging.no_control || !rules.is_empty();
+    let control = is_debugged.then(|| {
+        Control::new(about, debugger_options(&proxy.debugging), clock, copies.clone(), Ways::Http(gates.clone()))
+    });
+    if let Some(control) = &control {
+        for (rule, options) in rules {
+            control.begin_with(rule, options);
+        }
+        if !proxy.debugging.no_control {
+            begin_to_listen(control);
+        }
+    }
     let talk = !global.quiet;
     if talk {
         match proxy.tls {
@@ -99,6 +128,7 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
         own_scheme,
         additions,
         guard,
+        gates,
         recording: exchanges.clone(),
         notices: Notices::new(move |text| {
             if talk {
@@ -110,11 +140,17 @@ pub(crate) fn proxy(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     runtime.block_on(async {
         let stop = async {
             signals.asked().await;
+            if let Some(control) = &control {
+                control.let_go();
+            }
             exchanges.stop();
         };
         serve(listener, Arc::new(reverse), options, stop).await;
     });
     runtime.shutdown_background();
+    if let Some(control) = &control {
+        control.finish();
+    }
     recording.finish(&copies, clock, Some(EndReason::Stopped));
     Ok(0)
 }

@@ -8,7 +8,7 @@ use tap_transport::{Ending, ServerProcess, Signals, block_signals, end_like, giv
 use super::breakpoints::told;
 use super::bridge_http::bridge_http;
 use crate::arguments::{Debugging, Global, Hold, Run};
-use crate::control::{About, Control, begin_to_listen, context};
+use crate::control::{About, Control, Ways, begin_to_listen, context};
 use crate::failure::{COULD_NOT, Failure};
 use crate::filtering::read;
 use crate::name::name_of;
@@ -32,6 +32,11 @@ pub(crate) fn run_and(
     let program = command.remove(0);
     let arguments = command;
     if run.http.http.is_some() {
+        let asked = &run.debugging;
+        if !(asked.break_at.is_empty() && asked.fault.is_empty() && asked.fault_file.is_empty()) {
+            return Err(Failure::new("nothing can be held or made to fail with `run --http` yet")
+                .hint("put `mcp-tap proxy --break FILTER URL` in front of the address that it serves"));
+        }
         return bridge_http(global, &run.http, run.name, program, arguments, true);
     }
     if std::env::var_os("MCP_TAP_OFF").is_some_and(|value| value == "1") {
@@ -39,7 +44,7 @@ pub(crate) fn run_and(
         say(&error.to_string());
         return Ok(exit_code(&error));
     }
-    let rules = rules(&run.debugging)?;
+    let rules = rules(&run.debugging, "mcp-tap run")?;
     // Nothing that can wait is done before the server is started, which is why its database is opened behind it.
     give_back_large_blocks();
     let mask = block_signals();
@@ -70,7 +75,7 @@ pub(crate) fn run_and(
         }
     };
     let doors = Doors::new();
-    let control = Control::new(about, options(&run.debugging), clock, copies.clone(), doors.clone());
+    let control = Control::new(about, options(&run.debugging), clock, copies.clone(), Ways::Pipes(doors.clone()));
     control.set_lifeline(server.lifeline());
     for (rule, options) in rules {
         control.begin_with(rule, options);
@@ -104,10 +109,9 @@ fn exit_code(error: &tap_transport::SpawnError) -> u8 {
 }
 
 /// What is to be held, and what is to fail, from the beginning.
-fn rules(debugging: &Debugging) -> Result<Vec<(Rule, RuleOptions)>, Failure> {
+pub(super) fn rules(debugging: &Debugging, by: &str) -> Result<Vec<(Rule, RuleOptions)>, Failure> {
     let context = context();
-    let options =
-        |kind| RuleOptions { kind, stays: true, whole_stream: false, by: "mcp-tap run".into(), temporary: false };
+    let options = |kind| RuleOptions { kind, stays: true, whole_stream: false, by: by.into(), temporary: false };
     let action = debugging.action.as_deref().map(|text| read_action(text).map_err(|error| told(text, &error)));
     let action = action.transpose()?.unwrap_or(Action::Hold);
     let mut rules = Vec::new();
@@ -134,7 +138,7 @@ fn rules(debugging: &Debugging) -> Result<Vec<(Rule, RuleOptions)>, Failure> {
     Ok(rules)
 }
 
-fn options(debugging: &Debugging) -> tap_control::Options {
+pub(super) fn options(debugging: &Debugging) -> tap_control::Options {
     // Nobody else knows it, so that no id of theirs is one of ours.
     let secret = crate::reference::new_uuid().chars().filter(|c| *c != '-').take(12).collect();
     tap_control::Options {

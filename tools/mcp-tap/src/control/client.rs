@@ -118,7 +118,7 @@ pub(crate) fn taps_on(name: Option<&str>) -> Result<Vec<Tap>, Failure> {
     let taps = taps()?;
     if taps.is_empty() {
         return Err(Failure::new("no tap is running that can be debugged")
-            .hint("start one: mcp-tap run -- COMMAND; over HTTP nothing can be held yet"));
+            .hint("start one: mcp-tap run -- COMMAND, or mcp-tap proxy URL"));
     }
     let Some(name) = name else {
         return Ok(taps);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tap_control::{Answered, CALL_LIMIT_NS, Release, Rule, RuleKind, RuleOptions, Ticket, read_action, read_fault};
+use tap_control::{
+    Action, Answered, CALL_LIMIT_NS, Release, Rule, RuleKind, RuleOptions, Ticket, read_action, read_fault,
+};
 use tap_filter::{Context, Filter};
 use tap_frame::Direction;
 use tap_jsonrpc::LineSplitter;
@@ -16,6 +18,10 @@ use super::wire::{COULD_NOT, NO_SUCH_METHOD, PROTOCOL, Refused, bytes_of, held, 
 use super::{Control, State, place};
 use crate::filtering::now_unix_ns;
 use crate::recording::say;
+
+/// Why a server over HTTP cannot crash.
+pub(crate) const NO_CRASH: &str =
+    "the server is at an address, and is no process that could be killed; `close` closes connections";
 
 /// Viewers at a time.
 const VIEWERS: usize = 64;
@@ -231,6 +237,7 @@ fn ask(
         "break/set" => set_breakpoint(control, params)?,
         "fault/set" => {
             let rule = read_fault(needed(params, "fault")?, &context())?;
+            is_possible(control, &rule.action)?;
             set(control, rule, RuleKind::Fault, params)
         }
         "break/list" | "fault/list" => {
@@ -308,6 +315,7 @@ fn status(control: &Arc<Control>) -> Value {
         "name": control.about.name,
         "session": control.about.uuid,
         "pid": std::process::id(),
+        "transport": if control.ways.is_http() { "http" } else { "stdio" },
         "server_pid": control.about.server_pid,
         "command": control.about.command,
         "database": control.about.database,
@@ -325,11 +333,20 @@ fn status(control: &Arc<Control>) -> Value {
 fn set_breakpoint(control: &Arc<Control>, params: &Value) -> Result<Value, Refused> {
     let filter = filter(params)?;
     let action = read_action(text(params, "do").unwrap_or("hold"))?;
+    is_possible(control, &action)?;
     // Written as in a fault, so that there is one way to write it.
     let when = text(params, "when").unwrap_or_default();
     let when = read_fault(&format!("{when} -> drop"), &context())?.when;
     let text = filter.text().to_owned();
     Ok(set(control, Rule { filter, when, action, text }, RuleKind::Breakpoint, params))
+}
+
+/// Over HTTP there is no process that could be killed.
+fn is_possible(control: &Arc<Control>, action: &Action) -> Result<(), Refused> {
+    match action {
+        Action::Crash if control.ways.is_http() => Err(Refused::params(NO_CRASH)),
+        _ => Ok(()),
+    }
 }
 
 fn set(control: &Arc<Control>, rule: Rule, kind: RuleKind, params: &Value) -> Value {
@@ -342,7 +359,7 @@ fn set(control: &Arc<Control>, rule: Rule, kind: RuleKind, params: &Value) -> Va
     };
     let number = control.with(|debugger, at_ns| debugger.set_rule(rule, options, at_ns));
     // So that whoever asked can rely on it from now on.
-    let armed = control.doors.wait_armed(super::ARM_PATIENCE);
+    let armed = control.ways.wait_armed(super::ARM_PATIENCE);
     json!({"number": number, "armed": armed})
 }
 
@@ -383,10 +400,14 @@ fn inject(
     is_request: bool,
     params: &Value,
 ) -> Result<Option<Value>, Refused> {
+    if control.ways.is_http() {
+        let says = "over HTTP nothing can be put in yet; `mcp-tap call TOOL --url URL` asks the server itself";
+        return Err(Refused::new(COULD_NOT, says));
+    }
     let direction = direction(params)?;
     let bytes = params.get("message").and_then(bytes_of).ok_or_else(|| Refused::params("`message` is missing"))?;
     let limit_ns = number(params, "limit_ms").map_or(CALL_LIMIT_NS, |ms| ms.saturating_mul(1_000_000));
-    if !control.doors.is_open(direction) {
+    if !control.ways.is_open(direction) {
         return Err(tap_control::CommandError::Ended.into());
     }
     let sent = control.with_armed(|state, at_ns| {

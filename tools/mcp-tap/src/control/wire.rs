@@ -117,6 +117,7 @@ pub(crate) fn held(info: &HeldInfo, now_ns: u64) -> Value {
         "target": info.target,
         "bytes": info.n_bytes,
         "offset": info.offset,
+        "exchange": info.exchange,
         "waits_ms": ms(now_ns.saturating_sub(info.since_ns)),
         "goes_in_ms": info.until_ns.map(|until_ns| ms(until_ns.saturating_sub(now_ns))),
         "changed": info.changed,
