@@ -1,6 +1,6 @@
 //! What is known of the calls that are under way: which answer belongs to which request, and what it asked for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 use tap_frame::Direction;
@@ -37,7 +37,8 @@ pub(crate) mod watch {
     pub(crate) const CURSOR: usize = 9;
 }
 
-/// Calls that are remembered at a time. Answers to more than these are as if they answered nothing.
+/// Calls that are remembered at a time: the last ones. An answer to an older one is as if it answered nothing. Those that were
+/// cancelled are among them, for they may be answered all the same.
 const CALLS_LIMIT: usize = 10_000;
 
 /// Requests of which the bytes are kept, so that a rule about an answer can ask for arguments: this long at most, and this
@@ -59,6 +60,8 @@ pub(crate) struct Call {
     /// Over HTTP its session.
     session: u64,
     token: Option<RawId>,
+    /// The how manieth it is.
+    number: u64,
     /// Whether it goes on with a list that was begun.
     is_next_page: bool,
     /// Rules that have looked at it: they do not look at its answer as well.
@@ -182,6 +185,9 @@ fn target(captures: &Captures) -> Option<String> {
 pub(crate) struct Calls {
     scanner: Scanner,
     waiting: HashMap<CallKey, Call>,
+    /// The same, the oldest first.
+    by_age: BTreeMap<u64, CallKey>,
+    n_calls: u64,
     /// Which call a progress token is of, by the direction of the request.
     tokens: HashMap<CallKey, RawId>,
     /// Over HTTP the exchange in which a session asked last with an id, for answers and cancellations that come in another.
@@ -196,6 +202,8 @@ impl Default for Calls {
         Self {
             scanner: Scanner::new(WATCHES),
             waiting: HashMap::new(),
+            by_age: BTreeMap::new(),
+            n_calls: 0,
             tokens: HashMap::new(),
             elsewhere: HashMap::new(),
             kept_bytes: 0,
@@ -263,31 +271,37 @@ impl Calls {
                 let (channel, direction) = (message.channel, message.direction);
                 let key = (direction, channel.exchange, id.clone());
                 message.call = Some(key.clone());
-                if self.waiting.len() < CALLS_LIMIT {
-                    let own_token = token(watch::OWN_TOKEN);
-                    if let Some(token) = &own_token {
-                        self.tokens.insert((direction, channel.exchange, token.clone()), id.clone());
-                    }
-                    if channel.exchange > 0 {
-                        self.elsewhere.insert((direction, channel.session, id.clone()), channel.exchange);
-                    }
-                    let has_room = message.bytes.len() <= REQUEST_LIMIT_BYTES
-                        && self.kept_bytes + message.bytes.len() <= REQUESTS_LIMIT_BYTES;
-                    self.kept_bytes += if has_room { message.bytes.len() } else { 0 };
-                    let call = Call {
-                        method: message.method.clone().unwrap_or_default(),
-                        target: target(&message.captures),
-                        at_ns: message.at_ns,
-                        request: has_room.then(|| message.bytes.clone()),
-                        session: channel.session,
-                        token: own_token,
-                        is_next_page: message.captures.get(watch::CURSOR).and_then(Value::token).is_some(),
-                        looked: Vec::new(),
-                    };
-                    if let Some(before) = self.waiting.insert(key, call) {
-                        self.kept_bytes -= before.request.map_or(0, |bytes| bytes.len());
-                    }
+                let own_token = token(watch::OWN_TOKEN);
+                // With an id that is used again the call before cannot be told from it.
+                self.close(&key);
+                while CALLS_LIMIT <= self.waiting.len()
+                    && let Some((_, oldest)) = self.by_age.pop_first()
+                {
+                    self.close(&oldest);
                 }
+                if let Some(token) = &own_token {
+                    self.tokens.insert((direction, channel.exchange, token.clone()), id.clone());
+                }
+                if channel.exchange > 0 {
+                    self.elsewhere.insert((direction, channel.session, id.clone()), channel.exchange);
+                }
+                let has_room = message.bytes.len() <= REQUEST_LIMIT_BYTES
+                    && self.kept_bytes + message.bytes.len() <= REQUESTS_LIMIT_BYTES;
+                self.kept_bytes += if has_room { message.bytes.len() } else { 0 };
+                self.n_calls += 1;
+                let call = Call {
+                    method: message.method.clone().unwrap_or_default(),
+                    target: target(&message.captures),
+                    at_ns: message.at_ns,
+                    request: has_room.then(|| message.bytes.clone()),
+                    session: channel.session,
+                    token: own_token,
+                    number: self.n_calls,
+                    is_next_page: message.captures.get(watch::CURSOR).and_then(Value::token).is_some(),
+                    looked: Vec::new(),
+                };
+                self.by_age.insert(self.n_calls, key.clone());
+                self.waiting.insert(key, call);
             }
             (What::Result | What::Error, Some(id)) => {
                 let key = self.key(message.channel, message.direction.reversed(), id);
@@ -335,8 +349,13 @@ impl Calls {
     pub(crate) fn close(&mut self, key: &CallKey) -> Option<Call> {
         let call = self.waiting.remove(key)?;
         self.kept_bytes -= call.request.as_ref().map_or(0, Bytes::len);
+        self.by_age.remove(&call.number);
         if let Some(token) = &call.token {
-            self.tokens.remove(&(key.0, key.1, token.clone()));
+            let place = (key.0, key.1, token.clone());
+            // Another call may have taken it over.
+            if self.tokens.get(&place) == Some(&key.2) {
+                self.tokens.remove(&place);
+            }
         }
         let place = (key.0, call.session, key.2.clone());
         if self.elsewhere.get(&place) == Some(&key.1) {
@@ -359,5 +378,47 @@ impl Calls {
             What::Result | What::Error => Some(Node::new(message.asked.as_ref()?.request.as_ref()?)),
             What::Batch | What::Raw => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(calls: &mut Calls, id: usize, token: usize) {
+        let text = format!(r#"{{"id":{id},"method":"m","params":{{"_meta":{{"progressToken":{token}}}}}}}"#);
+        calls.read(Channel::default(), Direction::ToServer, 0, 0, text.into());
+    }
+
+    fn sizes(calls: &Calls) -> [usize; 3] {
+        [calls.waiting.len(), calls.tokens.len(), calls.by_age.len()]
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_call_whose_id_is_used_again() {
+        let mut calls = Calls::default();
+        for token in 0..100 {
+            ask(&mut calls, 1, token);
+        }
+        assert_eq!(sizes(&calls), [1; 3]);
+        // A token that another call took over stays that one's.
+        ask(&mut calls, 2, 99);
+        calls.close(&(Direction::ToServer, 0, RawId::from_token(b"1")));
+        assert_eq!(sizes(&calls), [1; 3]);
+        calls.close(&(Direction::ToServer, 0, RawId::from_token(b"2")));
+        assert_eq!((sizes(&calls), calls.kept_bytes), ([0; 3], 0));
+    }
+
+    #[test]
+    fn the_last_calls_are_known_however_many_were_never_answered() {
+        let mut calls = Calls::default();
+        for id in 0..CALLS_LIMIT + 5 {
+            ask(&mut calls, id, id);
+        }
+        assert_eq!(sizes(&calls), [CALLS_LIMIT; 3]);
+        let is_known = |id: usize| {
+            calls.waiting.contains_key(&(Direction::ToServer, 0, RawId::from_token(id.to_string().as_bytes())))
+        };
+        assert_eq!([0, 4, 5, CALLS_LIMIT + 4].map(is_known), [false, false, true, true]);
     }
 }
