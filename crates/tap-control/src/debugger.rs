@@ -6,6 +6,8 @@
 
 mod command;
 #[cfg(test)]
+mod end_tests;
+#[cfg(test)]
 mod http_tests;
 mod out;
 #[cfg(test)]
@@ -185,7 +187,7 @@ impl Debugger {
         }
         let side = self.side_mut(direction);
         side.lines.passing = torn;
-        (side.mid_line, side.entering) = (torn, false);
+        (side.mid_line, side.open_line, side.entering) = (torn, torn, false);
         if !torn {
             self.send_pending(direction);
         }
@@ -207,10 +209,12 @@ impl Debugger {
     /// Says that nothing more comes in this direction. What is held goes on; what is delayed does within
     /// [`END_PATIENCE_NS`].
     pub fn end(&mut self, direction: Direction, at_ns: u64) {
-        if let Some((offset, bytes)) = self.side_mut(direction).lines.finish() {
-            self.message(direction, offset, bytes, at_ns);
-        }
-        self.side_mut(direction).ended_ns = Some(at_ns);
+        let side = self.side_mut(direction);
+        let last = side.lines.finish();
+        // The end of the line that passes unjudged does not come any more.
+        (side.ended_ns, side.mid_line) = (Some(at_ns), false);
+        self.finish_slow(direction);
+        self.send_pending(direction);
         self.release_where(
             direction,
             |waiting| matches!(waiting.why, Why::Held { .. }),
@@ -220,11 +224,18 @@ impl Debugger {
         for waiting in &mut self.side_mut(direction).queue {
             match &mut waiting.why {
                 Why::Delayed { until_ns, .. } => *until_ns = (*until_ns).min(at_ns.saturating_add(END_PATIENCE_NS)),
-                Why::Reordered { until_ns, .. } => *until_ns = 0,
-                Why::Held { .. } | Why::Behind { .. } => {}
+                Why::Held { .. } | Why::Behind { .. } | Why::Reordered { .. } => {}
             }
         }
-        self.finish_slow(direction);
+        // A last line without an end goes behind what was released, or they would be one line.
+        if let Some((offset, bytes)) = last {
+            self.message(direction, offset, bytes, at_ns);
+        }
+        for waiting in &mut self.side_mut(direction).queue {
+            if let Why::Reordered { until_ns, .. } = &mut waiting.why {
+                *until_ns = 0;
+            }
+        }
         self.nobody_answers(direction.reversed());
         self.advance(direction, at_ns);
     }
@@ -236,7 +247,7 @@ impl Debugger {
         }
         let side = self.side_mut(direction);
         (side.slow, side.closed) = (None, true);
-        side.pending.clear();
+        side.clear_pending();
         self.nobody_answers(direction);
     }
 
@@ -244,8 +255,8 @@ impl Debugger {
     /// nothing is armed any more.
     pub fn flush(&mut self, direction: Direction) {
         if let Some(bytes) = self.side_mut(direction).lines.flush() {
+            self.put_line(direction, bytes);
             self.side_mut(direction).mid_line = true;
-            self.orders.push_back(Order::Send { direction, bytes });
         }
     }
 
@@ -273,9 +284,10 @@ impl Debugger {
             if is_strict && !self.side(direction).queue.is_empty() {
                 self.let_go_waiting("a message came that is too long to be held", at_ns);
             }
+            self.end_open_line(direction);
             self.side_mut(direction).mid_line = true;
         }
-        self.orders.push_back(Order::Send { direction, bytes });
+        self.put_out(direction, bytes);
         if ends_line {
             self.side_mut(direction).mid_line = false;
             self.send_pending(direction);
@@ -329,8 +341,8 @@ impl Debugger {
         self.say_held(&waiting);
         let side = self.side_mut(direction);
         side.put(usize::MAX, waiting);
-        let n_waiting: usize = self.sides.iter().map(|side| side.queue.len()).sum();
-        let n_bytes: usize = self.sides.iter().map(|side| side.queue_bytes).sum();
+        let n_waiting: usize = self.sides.iter().map(|side| side.queue.len() + side.pending.len()).sum();
+        let n_bytes: usize = self.sides.iter().map(|side| side.queue_bytes + side.pending_bytes).sum();
         if WAITING_LIMIT_MESSAGES < n_waiting || WAITING_LIMIT_BYTES < n_bytes {
             self.let_go_waiting("more waited than can be held", at_ns);
         }

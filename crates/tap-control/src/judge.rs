@@ -20,6 +20,10 @@ impl Debugger {
     /// Has a message judged by the rules that have not judged it yet. Given back it has to wait for what `why` says; else it
     /// is gone, whatever became of it.
     pub(crate) fn judge(&mut self, mut waiting: Waiting, at_ns: u64) -> Option<Waiting> {
+        if self.is_closed_for(&waiting) {
+            self.stop(waiting, Deed::Dropped, "the stream was closed".into(), at_ns);
+            return None;
+        }
         let mut index = 0;
         while let Some(armed) = self.rules.get_mut(index) {
             index += 1;

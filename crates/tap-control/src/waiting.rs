@@ -90,8 +90,12 @@ pub(crate) struct Side {
     pub(crate) entering: bool,
     /// Whether part of a line went out and its end did not.
     pub(crate) mid_line: bool,
-    /// What has to wait for the end of that line.
+    /// Whether what went out last did not end its line.
+    pub(crate) open_line: bool,
+    /// What has to wait for the end of the line that is on its way.
     pub(crate) pending: Vec<Bytes>,
+    /// Bytes of these.
+    pub(crate) pending_bytes: usize,
     /// Since when nothing more comes from the one who sends here.
     pub(crate) ended_ns: Option<u64>,
     /// Nothing more can go out here.
@@ -102,6 +106,12 @@ impl Side {
     /// Whether everything that came has gone on.
     pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.slow.is_none() && self.pending.is_empty()
+    }
+
+    /// Gives what had to wait for the end of a line.
+    pub(crate) fn clear_pending(&mut self) -> Vec<Bytes> {
+        self.pending_bytes = 0;
+        std::mem::take(&mut self.pending)
     }
 
     /// The number of the last of those that a message has to wait for.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tap_frame::{Act, Deed, Direction};
 
-use super::{Debugger, END_PATIENCE_NS, stream};
+use super::{Debugger, END_PATIENCE_NS, WAITING_LIMIT_BYTES, WAITING_LIMIT_MESSAGES, stream};
 use crate::calls::{Message, What};
 use crate::channel::Channel;
 use crate::told::{Event, HttpOrder, Order};
@@ -15,6 +15,9 @@ const SLOW_STEPS: u64 = 10;
 impl Debugger {
     /// A message goes on as it is.
     pub(crate) fn go(&mut self, waiting: Waiting, how: Option<(Deed, String)>, at_ns: u64) {
+        if self.is_closed_for(&waiting) {
+            return self.stop(waiting, Deed::Dropped, "the stream was closed".into(), at_ns);
+        }
         let bytes = waiting.bytes.clone();
         let behind = || (Deed::Delayed, "another message that was held".to_owned());
         match (&waiting.changed_by, how.or_else(|| (waiting.number > 0).then(behind))) {
@@ -24,6 +27,11 @@ impl Debugger {
         }
         self.send(&waiting, bytes);
         self.passed(&waiting);
+    }
+
+    /// Whether a message cannot go on, because what it would go out by was closed.
+    pub(crate) fn is_closed_for(&self, waiting: &Waiting) -> bool {
+        !waiting.message.channel.is_http() && self.side(waiting.message.direction).closed
     }
 
     /// A message does not go on.
@@ -192,10 +200,43 @@ impl Debugger {
         if side.closed {
             return;
         }
-        if side.slow.is_some() || side.mid_line || side.entering {
+        if side.slow.is_none() && !side.mid_line && !side.entering {
+            return self.put_line(direction, bytes);
+        }
+        let is_full = WAITING_LIMIT_MESSAGES < side.pending.len() || WAITING_LIMIT_BYTES < side.pending_bytes;
+        if !is_full {
+            side.pending_bytes += bytes.len();
             side.pending.push(bytes);
+        } else if side.slow.is_some() {
+            self.finish_slow(direction);
+            self.emit(direction, bytes);
         } else {
+            // Its place would be in the middle of a line of somebody else's.
+            let act = Act { bytes, ..Act::new(Deed::Dropped, stream(direction), "more waited than can be held") };
+            self.orders.push_back(Order::Record(act));
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(super) fn put_out(&mut self, direction: Direction, bytes: Bytes) {
+        if let Some(last) = bytes.last() {
+            self.side_mut(direction).open_line = *last != b'\n';
             self.orders.push_back(Order::Send { direction, bytes });
+        }
+    }
+
+    /// Ends the line that went out last, where it has no end of its own: what follows is not to become part of it.
+    pub(super) fn end_open_line(&mut self, direction: Direction) {
+        if self.side(direction).open_line {
+            self.put_out(direction, Bytes::from_static(b"\n"));
+        }
+    }
+
+    /// Sends bytes that begin a line.
+    pub(super) fn put_line(&mut self, direction: Direction, bytes: Bytes) {
+        if !bytes.is_empty() {
+            self.end_open_line(direction);
+            self.put_out(direction, bytes);
         }
     }
 
@@ -204,7 +245,8 @@ impl Debugger {
         if side.closed || side.slow.is_some() || side.mid_line || side.entering || side.ended_ns.is_some() {
             return self.emit(direction, bytes);
         }
-        side.slow = Some(Slow { rest: bytes, bytes_per_second, next_ns: at_ns });
+        self.end_open_line(direction);
+        self.side_mut(direction).slow = Some(Slow { rest: bytes, bytes_per_second, next_ns: at_ns });
         self.go_on_slowly(direction, at_ns);
     }
 
@@ -216,7 +258,7 @@ impl Debugger {
         let part = slow.rest.split_to(usize::try_from(n_bytes).unwrap_or(usize::MAX).min(slow.rest.len()));
         slow.next_ns = at_ns.saturating_add(n_bytes.saturating_mul(1_000_000_000) / slow.bytes_per_second.max(1));
         let is_done = slow.rest.is_empty();
-        self.orders.push_back(Order::Send { direction, bytes: part });
+        self.put_out(direction, part);
         if is_done {
             self.side_mut(direction).slow = None;
             self.send_pending(direction);
@@ -225,14 +267,14 @@ impl Debugger {
 
     pub(super) fn finish_slow(&mut self, direction: Direction) {
         if let Some(slow) = self.side_mut(direction).slow.take() {
-            self.orders.push_back(Order::Send { direction, bytes: slow.rest });
+            self.put_out(direction, slow.rest);
             self.send_pending(direction);
         }
     }
 
     pub(super) fn send_pending(&mut self, direction: Direction) {
-        for bytes in std::mem::take(&mut self.side_mut(direction).pending) {
-            self.orders.push_back(Order::Send { direction, bytes });
+        for bytes in self.side_mut(direction).clear_pending() {
+            self.put_line(direction, bytes);
         }
     }
 
@@ -242,7 +284,7 @@ impl Debugger {
         let side = self.side_mut(direction);
         side.closed = true;
         side.slow = None;
-        side.pending.clear();
+        side.clear_pending();
         self.nobody_answers(direction);
     }
 }
