@@ -85,9 +85,14 @@ struct State {
     ended: bool,
 }
 
-/// What was sent while the lock was held, so that somebody writes it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sent([bool; 2]);
+/// What is left to be done when the lock is given back.
+#[derive(Debug, Default)]
+struct Sent {
+    /// In which directions something was sent, so that somebody writes it.
+    to: [bool; 2],
+    /// What is to be said.
+    told: Vec<String>,
+}
 
 impl Control {
     /// The debugger of a tap whose session began with `clock`. Nothing is armed.
@@ -177,14 +182,16 @@ impl Control {
         self.obey(state, &mut sent);
         let armed = (state.n_pins > 0 || state.debugger.is_armed()) && !state.ended;
         if armed && !state.armed {
-            self.begin_timer(state);
+            self.begin_timer(state, &mut sent);
             match self.ways.arm() {
                 Ok(enters) => {
                     state.armed = true;
                     let entering = BOTH.into_iter().zip(enters).filter(|(_, enters)| *enters);
                     entering.for_each(|(direction, _)| state.debugger.expect(direction));
                 }
-                Err(error) => say(&format!("cannot hold messages: no thread can be started: {error}")),
+                Err(error) => {
+                    sent.told.push(format!("cannot hold messages: no thread can be started: {error}"));
+                }
             }
         } else if !armed && state.armed {
             state.armed = false;
@@ -205,7 +212,7 @@ impl Control {
             match order {
                 Order::Send { direction, bytes } => {
                     self.ways.leave(direction, &bytes);
-                    sent.0[direction as usize] = true;
+                    sent.to[direction as usize] = true;
                     has_moved = true;
                 }
                 Order::Record(act) => {
@@ -218,7 +225,7 @@ impl Control {
                         lifeline.send(KILL);
                     }
                 }
-                Order::Tell(text) => say(&text),
+                Order::Tell(text) => sent.told.push(text),
                 Order::Http(exchange, HttpOrder::Record(act)) => {
                     self.copies.offer_act(Some(exchange), self.clock.at_ns(), &act);
                 }
@@ -238,16 +245,18 @@ impl Control {
         }
     }
 
-    /// Has written what was sent; a pump writes by itself what goes its own way.
+    /// Has written what was sent; a pump writes by itself what goes its own way. Never under the lock: whoever reads what is
+    /// said may take his time.
     fn deliver(&self, sent: Sent, own: Option<Direction>) {
+        sent.told.iter().for_each(|text| say(text));
         for direction in BOTH {
-            if sent.0[direction as usize] && own != Some(direction) {
+            if sent.to[direction as usize] && own != Some(direction) {
                 self.ways.deliver(direction);
             }
         }
     }
 
-    fn begin_timer(self: &Arc<Self>, state: &mut State) {
+    fn begin_timer(self: &Arc<Self>, state: &mut State, sent: &mut Sent) {
         if state.has_timer {
             return;
         }
@@ -255,7 +264,8 @@ impl Control {
         match std::thread::Builder::new().name("debugger".into()).spawn(move || control.keep_time()) {
             Ok(_) => state.has_timer = true,
             Err(error) => {
-                say(&format!("cannot start the debugger's clock: {error}; what is held stays until it is let go"));
+                let told = format!("cannot start the debugger's clock: {error}; what is held stays until it is let go");
+                sent.told.push(told);
             }
         }
     }
@@ -340,14 +350,18 @@ impl Gate for Side {
     fn leave(&self, direction: Direction) {
         let mut state = self.0.state();
         state.debugger.flush(direction);
-        self.0.settle(&mut state);
+        let sent = self.0.settle(&mut state);
+        drop(state);
+        self.0.deliver(sent, Some(direction));
     }
 
     fn end(&self, direction: Direction) {
         let mut state = self.0.state();
         state.debugger.end(direction, self.0.clock.at_ns());
         let sent = self.0.settle(&mut state);
+        drop(state);
         self.0.deliver(sent, None);
+        let mut state = self.0.state();
         let began = Instant::now();
         // What is delayed has this long; a little more, for the clock that lets it go.
         let limit = Duration::from_nanos(END_PATIENCE_NS) + LET_GO_PATIENCE;

@@ -151,11 +151,8 @@ fn environment() -> Vec<String> {
 /// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
 /// does not read stderr, one other thread does the waiting, for as long as the tap lives, and drops what is too much.
 pub(crate) fn say(text: &str) {
-    tracing::warn!("{text}");
-    let mut line = format!("mcp-tap: {text}\n");
-    if line.len() > WHOLE_WRITE_BYTES {
-        line = format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]);
-    }
+    let line = line_of(text);
+    tracing::warn!("{}", line.trim_end());
     if TELLER.get().is_none_or(Teller::is_idle) && is_writable(standard(2)) {
         let _ = write_all(standard(2), line.as_bytes());
     } else {
@@ -165,5 +162,27 @@ pub(crate) fn say(text: &str) {
             })
         });
         teller.leave(line.into_bytes());
+    }
+}
+
+/// What is said of something: one line, whatever the other side of a session has put into the names that are told.
+fn line_of(text: &str) -> String {
+    let text = tap_text::shown(text, false);
+    match text.len() <= WHOLE_WRITE_BYTES - 20 {
+        true => format!("mcp-tap: {text}\n"),
+        false => format!("mcp-tap: {}…\n", &text[..text.floor_char_boundary(WHOLE_WRITE_BYTES - 20)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_one_line_that_does_nothing_to_a_terminal() {
+        let said = line_of("fault 1: tools/call a\u{1b}[2J\r\nmcp-tap: forged\u{202e}");
+        assert_eq!(said, "mcp-tap: fault 1: tools/call a\\u{1b}[2J\\u{d}\\u{a}mcp-tap: forged\\u{202e}\n");
+        let long = line_of(&"\u{7}ä".repeat(WHOLE_WRITE_BYTES));
+        assert!(long.len() <= WHOLE_WRITE_BYTES && long.ends_with("…\n"));
     }
 }
