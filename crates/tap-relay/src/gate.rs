@@ -20,6 +20,13 @@ const REMINDER: Duration = Duration::from_millis(2);
 /// So much may wait for a side that does not read before its pump stops reading from the other, bytes.
 const AHEAD_BYTES: usize = 64 * 1024;
 
+/// So much may wait for the side that a direction comes from before nothing more is read from there, bytes. Answers in the
+/// place of the other side go back that way, and who asks without reading them is not asked any more.
+const BACK_BYTES: usize = 8 * 1024 * 1024;
+
+/// How often a pump that waits for that looks whether there is something else to do.
+const LOOK: Duration = Duration::from_millis(20);
+
 const RAW: u8 = 0;
 const ARMED: u8 = 1;
 const CLOSED: u8 = 2;
@@ -355,6 +362,23 @@ impl<'a> Passage<'a> {
                 let _ = self.drain(write, 0);
                 Way::Closed
             }
+        }
+    }
+
+    /// Waits until the side that is read from has taken what is there for it, all but [`BACK_BYTES`]; not when this direction
+    /// is to change, or `is_over` says that nothing is to be waited for any more.
+    pub(crate) fn wait_for_room(&self, is_over: &dyn Fn() -> bool) {
+        if !self.entered {
+            return;
+        }
+        let door = self.doors.door(self.direction.reversed());
+        let mut state = door.state();
+        while BACK_BYTES < state.queue.len()
+            && !state.ended
+            && self.door().wanted.load(Ordering::Relaxed) == ARMED
+            && !is_over()
+        {
+            state = door.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -71,6 +71,9 @@ impl Pump<'_> {
         let mut buffer = vec![0; READ_BYTES];
         let mut drain: Option<Drain> = None;
         loop {
+            if let Some(passage) = passage {
+                passage.wait_for_room(&|| self.server_ended.get());
+            }
             if self.server_ended.get() && !drain.get_or_insert_with(Drain::begin).has_more(source) {
                 return true;
             }

@@ -169,6 +169,64 @@ fn a_door_that_is_closed_ends_both_of_its_sides() {
     assert!(input.write_all(b"more\n").is_err());
 }
 
+/// Answers each byte from the one side with a thousand for it.
+struct Answers(Arc<Doors>);
+
+impl Gate for Answers {
+    fn enter(&self, _: Direction, _: u64, _: bool) {}
+
+    fn pass(&self, _: Direction, _: u64, _: u64, bytes: &[u8]) {
+        self.0.leave(Direction::ToClient, &vec![b'a'; bytes.len() * 1000]);
+    }
+
+    fn leave(&self, _: Direction) {}
+
+    fn end(&self, _: Direction) {}
+
+    fn nobody_reads(&self, _: Direction) {}
+}
+
+#[test]
+fn nothing_more_is_read_from_a_side_that_does_not_take_its_answers() {
+    let doors = Doors::new();
+    doors.set_gate(Arc::new(Answers(doors.clone())));
+    let (mut input, mut output, thread) = pump(&doors);
+    // Of the other direction only what waits in it is there.
+    doors.doors[1].state().entered = true;
+    doors.arm().unwrap();
+    assert!(doors.wait_armed(Duration::from_secs(30)));
+    let n_waiting = || doors.doors[1].state().queue.len();
+    let (sent, has_sent) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..64 {
+            input.write_all(&[b'q'; 16 * 1024]).unwrap();
+        }
+        sent.send(()).unwrap();
+    });
+    let began = Instant::now();
+    while n_waiting() <= BACK_BYTES {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+    // Answered would be a million bytes with a thousand million.
+    assert!(has_sent.recv_timeout(Duration::from_millis(500)).is_err());
+    let most = BACK_BYTES + 1000 * crate::pump::READ_BYTES;
+    assert!(n_waiting() <= most, "{}", n_waiting());
+    // It takes what there is, again and again.
+    let began = Instant::now();
+    while has_sent.try_recv().is_err() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        doors.doors[1].state().queue = Vec::new();
+        doors.doors[1].changed.notify_all();
+        std::thread::yield_now();
+    }
+    writer.join().unwrap();
+    // Who has gone holds up nothing.
+    doors.doors[1].state().ended = true;
+    output.read_to_end(&mut Vec::new()).unwrap();
+    thread.join().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
