@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
+/// The variable that names the only folder in which sockets are made and looked for.
+const ONLY: &str = "MCP_TAP_SOCKETS";
+
 /// How sockets' names end.
 const SUFFIX: &str = ".sock";
 
@@ -17,6 +20,9 @@ const NEW_SUFFIX: &str = ".new";
 /// know what its user's commands know, and these look in all.
 fn folders() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    if let Some(only) = variable(ONLY).filter(|folder| folder.is_absolute()) {
+        return vec![only];
+    }
     candidates(variable("XDG_RUNTIME_DIR"), variable("TMPDIR"), Path::new("/run/user"))
 }
 

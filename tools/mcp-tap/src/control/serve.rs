@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use tap_filter::{Context, Filter};
 use tap_frame::Direction;
 use tap_jsonrpc::LineSplitter;
 
-use super::viewer::{Outbox, ViewerId};
+use super::viewer::{Outbox, Seat, Seats, ViewerId};
 use super::wire::{COULD_NOT, NO_SUCH_METHOD, PROTOCOL, Refused, bytes_of, held, message, refusal, result, rule};
 use super::{Control, State, place};
 use crate::filtering::now_unix_ns;
@@ -25,6 +26,12 @@ pub(crate) const NO_CRASH: &str =
 
 /// Viewers at a time.
 const VIEWERS: usize = 64;
+
+/// A viewer that takes nothing for so long of what there is for it is hung up on.
+const TAKE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a viewer that asks nothing more may take for the answers that are left.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// What one line of a viewer can have, bytes: an edited message, and something around it.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -42,20 +49,24 @@ pub(crate) fn begin_to_listen(control: &Arc<Control>) {
             // It was over before there was a socket to remove.
             return place::remove(&own.about.uuid);
         }
+        let seats = Seats::new(VIEWERS);
         for stream in listener.incoming() {
             if own.state().ended {
                 return;
             }
             let Ok(stream) = stream else {
                 // Too many files are open, perhaps; a viewer will try again.
-                std::thread::sleep(std::time::Duration::from_millis(50)); // tidy: sleeps because a busy loop would be worse.
+                std::thread::sleep(Duration::from_millis(50)); // tidy: sleeps because a busy loop would be worse.
                 continue;
             };
-            if !place::is_same_user(&stream) || VIEWERS <= own.state().viewers.len() {
+            if !place::is_same_user(&stream) {
                 continue;
             }
+            let Some(seat) = seats.take() else {
+                continue;
+            };
             let control = own.clone();
-            let _ = std::thread::Builder::new().name("viewer".into()).spawn(move || serve(&control, stream));
+            let _ = std::thread::Builder::new().name("viewer".into()).spawn(move || serve(&control, stream, seat));
         }
     };
     if let Err(error) = std::thread::Builder::new().name("control".into()).spawn(listen) {
@@ -63,11 +74,13 @@ pub(crate) fn begin_to_listen(control: &Arc<Control>) {
     }
 }
 
-/// One viewer, from beginning to end.
-fn serve(control: &Arc<Control>, stream: UnixStream) {
-    let Ok(mut writing) = stream.try_clone() else {
+/// One viewer, from beginning to end. Nothing is left of it then: no thread, and no descriptor.
+fn serve(control: &Arc<Control>, stream: UnixStream, _seat: Seat) {
+    let writing = stream.set_write_timeout(Some(TAKE_PATIENCE)).and_then(|()| stream.try_clone());
+    let Ok(mut writing) = writing else {
         return;
     };
+    let (done, is_done) = std::sync::mpsc::channel();
     let (outbox, queue) = Outbox::new();
     let mut state = control.state();
     state.n_viewers += 1;
@@ -81,9 +94,10 @@ fn serve(control: &Arc<Control>, stream: UnixStream) {
             }
         }
         let _ = writing.shutdown(std::net::Shutdown::Both);
+        let _ = done.send(());
     });
     if writer.is_ok() {
-        read(control, viewer, stream);
+        read(control, viewer, &stream);
     }
     let mut state = control.state();
     let was_attached = state.viewers.remove(&viewer).is_some_and(|outbox| outbox.attached);
@@ -92,10 +106,16 @@ fn serve(control: &Arc<Control>, stream: UnixStream) {
     if was_attached {
         control.with(|debugger, at_ns| debugger.detached(at_ns));
     }
+    if let Ok(writer) = writer {
+        let _ = is_done.recv_timeout(LAST_ANSWERS);
+        // Brings the writer out of a write that nobody takes.
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        let _ = writer.join();
+    }
 }
 
 /// Reads what a viewer asks, and answers it, until it has gone.
-fn read(control: &Arc<Control>, viewer: ViewerId, stream: UnixStream) {
+fn read(control: &Arc<Control>, viewer: ViewerId, stream: &UnixStream) {
     let mut stream = BufReader::new(stream);
     let mut lines = LineSplitter::default();
     let (mut buffer, mut n_open) = (vec![0; 64 * 1024], 0);
@@ -427,3 +447,6 @@ fn inject(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests;

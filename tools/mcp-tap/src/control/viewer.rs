@@ -1,6 +1,7 @@
 //! What is told to one viewer: a queue that never makes anybody wait.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Lines that can wait for a viewer that does not read. Further events are dropped and counted; without an answer that it
@@ -10,6 +11,32 @@ const QUEUE_LINES: usize = 4_096;
 /// Which viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ViewerId(pub(crate) u64);
+
+/// How many viewers may still come.
+#[derive(Debug)]
+pub(crate) struct Seats(Arc<AtomicUsize>);
+
+/// That of one viewer, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat(Arc<AtomicUsize>);
+
+impl Seats {
+    pub(crate) fn new(n_seats: usize) -> Self {
+        Self(Arc::new(AtomicUsize::new(n_seats)))
+    }
+
+    /// A seat, if there is one left.
+    pub(crate) fn take(&self) -> Option<Seat> {
+        let taken = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n_left| n_left.checked_sub(1));
+        taken.ok().map(|_| Seat(self.0.clone()))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
 
 /// The way to a viewer.
 #[derive(Debug)]
@@ -60,6 +87,15 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_seat_is_free_again_when_its_viewer_has_gone() {
+        let seats = Seats::new(2);
+        let (first, second) = (seats.take(), seats.take());
+        assert!(first.is_some() && second.is_some() && seats.take().is_none());
+        drop(first);
+        assert!(seats.take().is_some());
+    }
 
     #[test]
     fn a_viewer_that_does_not_read_misses_events_and_is_told_how_many() {
