@@ -424,7 +424,7 @@ fn what_went_on_in_place_of_a_request_has_its_answer_and_both_are_told() {
 }
 
 #[test]
-fn what_was_held_is_timed_from_when_it_went_on_and_what_was_stopped_is_not_waited_for() {
+fn the_time_of_being_held_does_not_count_and_what_was_stopped_is_not_waited_for() {
     check(
         r#"
 -> {"jsonrpc":"2.0","id":1,"method":"a"}
@@ -443,8 +443,8 @@ fn what_was_held_is_timed_from_when_it_went_on_and_what_was_stopped_is_not_waite
 2: act held of 1 by breakpoint 1
    1 released with 3 after 502 ms by breakpoint 1
 3: act released of 1 by breakpoint 1
-4: result id=1 a Ok to 1 after 1 ms
-   1 answered by 4 after 1 ms: Ok
+4: result id=1 a Ok to 1 after 2 ms
+   1 answered by 4 after 2 ms: Ok
 5: request id=1 b
    5 dropped with 6 after 0 ms by breakpoint 1
 6: act dropped of 5 by breakpoint 1
