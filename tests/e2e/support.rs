@@ -57,7 +57,7 @@ impl Scratch {
         command.env("XDG_CONFIG_HOME", self.path("config")).env("XDG_STATE_HOME", self.path("state"));
         command.env("XDG_RUNTIME_DIR", self.folder.path());
         // Those of whoever runs the tests are none of ours.
-        command.env("MCP_TAP_SOCKETS", self.path("sockets"));
+        command.env("MCP_TAP_SOCKETS", self.path("mcp-tap"));
         command
     }
 
