@@ -11,7 +11,7 @@ use tap_http::{Additions, Keeper, Upstream, UpstreamOptions};
 use tap_peer::{Client, ClientOptions, ConnectError, Handler, HttpServer, LinkEnd, ServerCommand, Target};
 use tap_protocol::Revisions;
 use tap_relay::{Clock, Copies};
-use tap_store::{EndReason, Transport};
+use tap_store::{EndReason, Store, Transport};
 use tap_transport::{Ending, Launch};
 
 use super::proxy::{address_for_client, authorities, not_trusted};
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::name::{name_of, name_of_host};
 use crate::paths::lossy;
 use crate::recording::{Recording, copies, say, session_start};
-use crate::reference::Reference;
+use crate::reference::{Reference, database};
 use crate::servers::{self, Configuration, Configured};
 use crate::text::shown;
 
@@ -131,6 +131,11 @@ impl Meant {
 
 /// The servers that the arguments mean: one, or all of a configuration where none of it is named.
 pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Failure> {
+    Ok(meant_and_left_out(global, server)?.0)
+}
+
+/// The servers that the arguments mean, and how many things of the configuration were left out of them since they are wrong.
+pub(super) fn meant_and_left_out(global: &Global, server: &Server) -> Result<(Vec<Meant>, usize), Failure> {
     if let Some(url) = &server.url {
         let credentials = Credentials {
             bearer_env: server.bearer_env.clone(),
@@ -138,13 +143,13 @@ pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Fail
             header_env: Vec::new(),
         };
         let additions = additions(&credentials)?;
-        return Ok(vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?]);
+        return Ok((vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?], 0));
     }
     if !server.command.is_empty() {
-        return Ok(vec![Meant::by_command(server.name.clone(), &server.command, Vec::new(), None)?]);
+        return Ok((vec![Meant::by_command(server.name.clone(), &server.command, Vec::new(), None)?], 0));
     }
     if let Some(reference) = &server.session {
-        return Ok(vec![Meant::of_session(global, reference)?]);
+        return Ok((vec![Meant::of_session(global, reference)?], 0));
     }
     match (&global.config, &server.server) {
         (Some(path), wanted) => {
@@ -153,18 +158,46 @@ pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Fail
                 say(&format!("left out: {problem}"));
             }
             match wanted {
-                Some(name) => Ok(vec![Meant::configured(configuration.find(name)?)?]),
-                None => configuration.servers.iter().map(Meant::configured).collect(),
+                Some(name) => Ok((vec![Meant::configured(configuration.find(name)?)?], 0)),
+                None => {
+                    let servers = configuration.servers.iter().map(Meant::configured).collect::<Result<_, _>>()?;
+                    Ok((servers, configuration.problems.len()))
+                }
             }
         }
         (None, Some(_)) => {
             Err(Failure::new("--server names a server of a file, and there is no file").hint("name it with --config"))
         }
-        (None, None) => Ok(vec![Meant::of_session(global, &Reference::last()).map_err(|failure| Failure {
-            hint: Some("name a server: `-- COMMAND`, `--url URL` or `--config FILE`".into()),
-            ..failure
-        })?]),
+        (None, None) => {
+            let hint = "name a server: `-- COMMAND`, `--url URL` or `--config FILE`";
+            let newest = newest_with_a_server(global)
+                .and_then(|newest| Meant::of_session(global, &newest))
+                .map_err(|failure| Failure { hint: Some(hint.into()), ..failure })?;
+            Ok((vec![newest], 0))
+        }
     }
+}
+
+/// The newest session whose server can be started again: one that opened, and not one of `mcp-tap route`, which is no server.
+fn newest_with_a_server(global: &Global) -> Result<Reference, Failure> {
+    let sessions = Store::open(&database(global)?)?.sessions()?;
+    let is_usable = |session: &tap_store::Session| {
+        let never_opened = matches!(session.end.as_ref().and_then(|end| end.reason.as_ref()), Some(EndReason::NotStarted(_)))
+            || (session.end.is_some() && session.digest.n_messages == 0);
+        !never_opened && !is_of_route(&session.start.command)
+    };
+    let reference = |session: &tap_store::Session| session.start.uuid.get(..13)?.parse().ok();
+    // Without any, the newest tells what is not right about it.
+    Ok(sessions.iter().find(|session| is_usable(session)).and_then(reference).unwrap_or_else(Reference::last))
+}
+
+/// Whether a command is `mcp-tap route`, perhaps with options before that word.
+fn is_of_route(command: &[String]) -> bool {
+    let Some((program, arguments)) = command.split_first() else {
+        return false;
+    };
+    let is_ours = std::path::Path::new(program).file_stem().is_some_and(|stem| stem == "mcp-tap");
+    is_ours && arguments.iter().any(|word| word == "route")
 }
 
 /// Where what passes is recorded.
