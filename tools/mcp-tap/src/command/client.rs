@@ -21,6 +21,7 @@ use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::name::{name_of, name_of_host};
 use crate::paths::lossy;
+use crate::progress::catch_up;
 use crate::recording::{Recording, copies, say, session_start};
 use crate::reference::{Reference, database};
 use crate::servers::{self, Configuration, Configured};
@@ -31,6 +32,9 @@ const LAST_WORDS: usize = 5;
 
 /// How long servers may take to end when we are told to stop; what is left then ends with us.
 const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many of the newest sessions are looked at for one in which a server introduced itself.
+const LOOKED_AT: usize = 20;
 
 /// A server that is meant.
 #[derive(Debug, Clone)]
@@ -178,17 +182,29 @@ pub(super) fn meant_and_left_out(global: &Global, server: &Server) -> Result<(Ve
     }
 }
 
-/// The newest session whose server can be started again: one that opened, and not one of `mcp-tap route`, which is no server.
+/// The newest session whose server can be started again: one in which a server introduced itself, and not one of
+/// `mcp-tap route`, which is no server.
 fn newest_with_a_server(global: &Global) -> Result<Reference, Failure> {
-    let sessions = Store::open(&database(global)?)?.sessions()?;
+    let store = Store::open(&database(global)?)?;
+    let sessions = store.sessions()?;
     let is_usable = |session: &tap_store::Session| {
-        let never_opened = matches!(session.end.as_ref().and_then(|end| end.reason.as_ref()), Some(EndReason::NotStarted(_)))
-            || (session.end.is_some() && session.digest.n_messages == 0);
-        !never_opened && !is_of_route(&session.start.command)
+        let reason = session.end.as_ref().and_then(|end| end.reason.as_ref());
+        !matches!(reason, Some(EndReason::NotStarted(_))) && !is_of_route(&session.start.command)
     };
+    let usable = || sessions.iter().filter(|session| is_usable(session));
+    let mut chosen = None;
+    for session in usable().take(LOOKED_AT) {
+        catch_up(global, &store, session.id, &session.start.name)?;
+        let known = store.session(session.id)?;
+        if known.is_some_and(|session| session.live || session.digest.identity.server.is_some()) {
+            chosen = Some(session);
+            break;
+        }
+    }
+    // A server need not say what it is called. Without any, the newest tells what is not right about it.
+    let chosen = chosen.or_else(|| usable().next());
     let reference = |session: &tap_store::Session| session.start.uuid.get(..13)?.parse().ok();
-    // Without any, the newest tells what is not right about it.
-    Ok(sessions.iter().find(|session| is_usable(session)).and_then(reference).unwrap_or_else(Reference::last))
+    Ok(chosen.and_then(reference).unwrap_or_else(Reference::last))
 }
 
 /// Whether a command is `mcp-tap route`, perhaps with options before that word.
