@@ -188,7 +188,9 @@ fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Va
             say_of(
                 global,
                 tap,
-                &format!("nothing was changed: message {number} is still held; `mcp-tap release {number}` lets it go as it is"),
+                &format!(
+                    "nothing was changed: message {number} is still held; `mcp-tap release {number}` lets it go as it is"
+                ),
             );
             return Ok(NO);
         }

@@ -128,7 +128,10 @@ fn options(route: &Route, planned: &Planned) -> FrontOptions {
             version: env!("CARGO_PKG_VERSION").into(),
             ..Implementation::default()
         },
-        instructions: Some(format!("This server offers what those of these servers have that answer: {}.{how}", names.join(", "))),
+        instructions: Some(format!(
+            "This server offers what those of these servers have that answer: {}.{how}",
+            names.join(", ")
+        )),
         router: planned.options.clone(),
         startup_limit: route.servers.startup,
     }
