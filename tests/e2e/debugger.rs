@@ -181,6 +181,61 @@ fn what_is_edited_in_the_editor_changes_only_the_tokens_that_differ() {
 }
 
 #[test]
+fn an_editor_that_is_left_without_a_change_sends_nothing() {
+    let scratch = Scratch::new();
+    let mut live = Live::start(&scratch, &[], &["cat"]);
+    live.done(&["break", "is:c2s method:ping -> hold"]);
+    live.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    live.held(1);
+    let mut release = scratch.tap(["release", "1", "--edit"]);
+    release.env("VISUAL", "true");
+    let output = release.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("nothing was changed: message 1 is still held; `mcp-tap release 1`"), "{stderr}");
+    live.held(1);
+    let released = live.command(&["release", "1", "--original"]);
+    let stderr = String::from_utf8_lossy(&released.stderr);
+    assert!(stderr.contains("message 1 released as it came"), "{stderr}");
+    assert_eq!(live.line(), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    live.end();
+}
+
+#[test]
+fn a_breakpoint_that_is_written_as_a_fault_is_one() {
+    let scratch = Scratch::new();
+    let mut live = Live::start(&scratch, &[], &["cat"]);
+    live.done(&["break", "method:ping is:c2s once -> error:-32603:no"]);
+    let twice = live.command(&["break", "method:ping -> drop", "--do", "hang"]);
+    assert_eq!(twice.status.code(), Some(2));
+    live.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    assert_eq!(live.line(), r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}"#);
+    live.send(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    assert_eq!(live.line(), r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#, "it was the first alone");
+    live.end();
+}
+
+#[test]
+fn a_call_into_a_session_without_a_list_is_checked_by_the_server_s_list() {
+    let scratch = Scratch::new();
+    let mut live = Live::start(&scratch, &[], &[TAP, "demo-server"]);
+    live.send(INITIALIZE);
+    live.line();
+    let wrong = live.command(&["call", "forecsat", "city=Bern", "--into", "last"]);
+    let stderr = String::from_utf8_lossy(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("did you mean forecast?"), "{stderr}");
+    let unfit = live.command(&["call", "forecast", "city:=7", "--into", "last"]);
+    let stderr = String::from_utf8_lossy(&unfit.stderr);
+    assert_eq!(unfit.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("were not sent") && stderr.contains("--on"), "{stderr}");
+    live.end();
+    let calls = scratch.tap(["log", "--frames", "method:tools/call"]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&calls.stderr);
+    assert!(stderr.contains("no frames that fit"), "neither was sent: {stderr}");
+}
+
+#[test]
 fn a_held_message_can_be_answered_dropped_or_refused_and_the_server_never_sees_it() {
     let scratch = Scratch::new();
     let mut live = Live::start(&scratch, &["--break", "is:c2s is:request"], &["cat"]);
@@ -300,6 +355,7 @@ fn a_message_of_ours_is_answered_and_nobody_else_sees_it() {
     // Nothing is armed, and both pumps are in a read.
     let answer = live.done(&["call", "forecast", "city=Bern", "--into", "last"]);
     assert!(answer.contains("Bern"), "{answer}");
+    assert!(live.line().contains("cache"), "the tools were listed for the call");
     let answer = live.done(&["inject", r#"{"method":"tools/list","id":1}"#]);
     assert!(live.line().contains("cache"), "a line that is no message goes where it always does");
     let answer: Value = serde_json::from_str(&answer).unwrap();

@@ -494,4 +494,26 @@ fn what_is_held_fast_is_checked_and_a_changed_tool_is_not_offered() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("one") && said.contains("description") && !said.contains("two"), "{said}");
     assert_eq!(offered(), ["s__two"]);
+    let before = std::fs::read_to_string(lock).unwrap();
+    let fails = |words: &[&str]| {
+        let output = talk(scratch.tap(words), b"");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
+        assert_eq!(std::fs::read_to_string(lock).unwrap(), before, "nothing is written");
+        stderr
+    };
+    assert!(fails(&["lock", "-f", lock]).contains("is there already"));
+    let odd = scratch.path("odd.json");
+    let text = std::fs::read_to_string(&file).unwrap().replacen("{\"s\":", "{\"odd\":{\"args\":[]},\"s\":", 1);
+    assert!(text.contains("odd"), "{text}");
+    std::fs::write(&odd, text).unwrap();
+    let odd = odd.to_str().unwrap();
+    for words in [&["lock", "-f", lock, "--config", odd][..], &["lock", "-f", lock, "--check", "--config", odd]] {
+        assert!(fails(words).contains("left out"), "{words:?}");
+    }
+    fails(&["tools", "--config", odd]);
+    fails(&["bridge", "--config", odd, "--to", "anthropic", "--no-record"]);
+    let again = talk(scratch.tap(["lock", "-f", lock, "--config", &file]), b"");
+    let stderr = String::from_utf8_lossy(&again.stderr);
+    assert!(stderr.contains("s: changed one\n"), "{stderr}");
 }

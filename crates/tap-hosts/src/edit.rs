@@ -63,6 +63,12 @@ pub enum Refusal {
         "`{0}` is for the host alone, which a bridge on stdio cannot do in its place; tap it with `mcp-tap proxy URL`"
     )]
     HostAlone(String),
+    /// The address has something secret in it, which everybody on the machine could read on a command line.
+    #[error(
+        "its address may hold a secret ({0}), which everybody on the machine could read on the bridge's command line; \
+         put the secret into a header, or tap it with `mcp-tap proxy URL`"
+    )]
+    SecretAddress(String),
     /// Both would have to be in the same place.
     #[error("it has `{0}` already, where its headers would have to be")]
     Taken(String),

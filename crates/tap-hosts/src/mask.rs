@@ -81,3 +81,76 @@ fn names_secret(name: &str) -> bool {
     // A variable's name is none: `bearer_token_env_var`.
     !plain.ends_with("envvar") && SECRET.iter().any(|word| plain.contains(word))
 }
+
+/// What the names of secrets in an address are, beside those that have a word of [`SECRET`] in them.
+const SECRET_PARAMETERS: [&str; 8] = ["key", "auth", "pass", "pwd", "sig", "signature", "code", "jwt"];
+
+/// The shortest value in a query, and the shortest part of a path, that looks made up by a machine: letters and digits mixed.
+const RANDOM_VALUE: usize = 16;
+const RANDOM_SEGMENT: usize = 32;
+
+/// Which part of an address may be a secret, without its value: its user, a parameter of its query, or a part of its path. What
+/// the host fills in (`${input:key}`) may be one as well.
+pub(crate) fn secret_part(url: &str) -> Option<String> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (rest, fragment) = rest.split_once('#').map_or((rest, None), |(rest, fragment)| (rest, Some(fragment)));
+    let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = before.split_once('/').unwrap_or((before, ""));
+    if authority.contains('@') {
+        return Some("its user".into());
+    }
+    for parameter in query.split(['&', ';']).chain(fragment) {
+        let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
+        let plain: String =
+            name.chars().filter(char::is_ascii_alphanumeric).map(|each| each.to_ascii_lowercase()).collect();
+        let is_named = names_secret(name)
+            || plain.ends_with("key")
+            || SECRET_PARAMETERS.contains(&plain.as_str())
+            || name.contains(['%', '$', '{']);
+        if !value.is_empty() && (is_named || value.contains(['$', '{']) || is_random(value, RANDOM_VALUE)) {
+            return Some(match name {
+                "" => "its query".into(),
+                name => format!("`{name}=`"),
+            });
+        }
+    }
+    path.split('/').any(|segment| is_random(segment, RANDOM_SEGMENT)).then(|| "in its path".into())
+}
+
+/// Whether a text looks as if a machine had made it up.
+fn is_random(text: &str, shortest: usize) -> bool {
+    let longest = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '%' | '+' | '=' | '.'));
+    longest.into_iter().any(|word| {
+        word.len() >= shortest
+            && word.bytes().any(|byte| byte.is_ascii_digit())
+            && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_part_of_an_address_that_may_be_a_secret_is_named() {
+        for (url, expected) in [
+            ("https://example.com/mcp", None),
+            ("https://example.com/mcp?project=docs&read_only=true", None),
+            ("https://example.com/v1/servers/3/mcp?", None),
+            ("https://example.com/mcp?key=", None),
+            ("https://me:x@example.com/mcp", Some("its user")),
+            ("https://x@example.com", Some("its user")),
+            ("https://example.com?key=x", Some("`key=`")),
+            ("https://example.com/mcp?a=b&api_key=x", Some("`api_key=`")),
+            ("https://example.com/mcp?exaApiKey=x", Some("`exaApiKey=`")),
+            ("https://example.com/mcp?access_token=x", Some("`access_token=`")),
+            ("https://example.com/mcp?profile=a1b2c3d4e5f6a7b8", Some("`profile=`")),
+            ("https://example.com/mcp?who=${input:who}", Some("`who=`")),
+            ("https://example.com/mcp?a1b2c3d4e5f6a7b8", Some("its query")),
+            ("https://example.com/mcp#token=x", Some("`token=`")),
+            ("https://example.com/s/MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3/mcp", Some("in its path")),
+        ] {
+            assert_eq!(secret_part(url).as_deref(), expected, "{url}");
+        }
+    }
+}

@@ -254,6 +254,11 @@ impl Reference {
         Self { written: "last".into(), place: Place::Last(1), inside: None, part: Part::All, bookmark: None }
     }
 
+    /// As it was written.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
+    }
+
     /// The place that is meant, and which session of MCP there. A path that exists is a file, whatever it ends in.
     fn meant(&self) -> (&Place, Option<u64>) {
         match (&self.place, &self.inside) {

@@ -5,6 +5,7 @@
 
 use super::{Edit, Refusal};
 use crate::command_line::{HEADER_VARIABLE, Tap, Tapped, Was};
+use crate::mask::secret_part;
 use crate::node::{Map, Member};
 use crate::server::Remote;
 use crate::splice::{Splices, quoted};
@@ -28,6 +29,9 @@ impl Edit<'_> {
     pub(super) fn wrap_remote(&self, tap: &Tap, remote: &Remote) -> Result<Splices, Refusal> {
         if let Some(member) = HOST_ALONE.into_iter().find_map(|key| self.member(key)) {
             return Err(Refusal::HostAlone(member.key.clone()));
+        }
+        if let Some(part) = secret_part(&remote.url) {
+            return Err(Refusal::SecretAddress(part));
         }
         let words = self.words;
         let url = words.url.iter().find_map(|key| self.member(key)).ok_or(Refusal::NoCommand)?;

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use http::Uri;
 
 use super::proxy::parse_url;
-use super::replay::parse_time;
+use super::replay::parse_seconds;
 use crate::reference::Reference;
 
 /// The levels of log messages, from the least.
@@ -37,7 +37,7 @@ pub(crate) struct Server {
     #[arg(long, conflicts_with = "name")]
     pub(crate) no_record: bool,
     /// How long an answer may take
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
     /// With --url: send the token in this environment variable as `Authorization: Bearer`
     #[arg(long, value_name = "VARIABLE", requires = "url")]
@@ -171,10 +171,10 @@ pub(crate) struct Servers {
     #[arg(long)]
     pub(crate) plain_names: bool,
     /// How long a call may take, where the file does not say so for a server
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
     /// How long the first list waits for servers that are slow to start; they are added later
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
     pub(crate) startup: Duration,
     /// Record nothing
     #[arg(long)]

@@ -54,7 +54,7 @@ pub(crate) enum DbCommand {
 #[command(group = clap::ArgGroup::new("limit").required(true).multiple(true).args(["older_than", "max_size"]))]
 pub(crate) struct Prune {
     /// Sessions whose last message is older: 30d, 12h, 2w
-    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    #[arg(long, visible_alias = "max-age", value_name = "AGE", value_parser = parse_age)]
     pub(crate) older_than: Option<Duration>,
     /// The oldest sessions, until the database holds no more than this: 500M, 5G
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]

@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
+
+use super::replay::parse_seconds;
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
@@ -26,9 +29,9 @@ pub(crate) struct Doctor {
     /// The folder that the host starts it in
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
-    /// Wait so many seconds for an answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    pub(crate) wait: u64,
+    /// How long an answer is waited for: 30, 30s, 2m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_seconds)]
+    pub(crate) wait: Duration,
     /// Call it slow after so many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 5000)]
     pub(crate) slow: u64,

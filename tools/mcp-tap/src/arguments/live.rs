@@ -87,7 +87,7 @@ pub(crate) struct Taps {
         mcp-tap break rm 2              remove one\n  \
         mcp-tap break off               remove all, and let go what they hold")]
 pub(crate) struct Break {
-    /// Which messages, as for `log`; or `rm N`, or `off`
+    /// Which messages, as for `log`, perhaps with what happens behind `->`; or `rm N`, or `off`
     #[arg(value_name = "FILTER")]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -107,7 +107,7 @@ pub(crate) struct Break {
     /// What else a held message holds: nothing but what belongs to the same call, or all of its direction
     #[arg(long, value_name = "WHAT", default_value = "message")]
     pub(crate) hold: Hold,
-    /// Hold only while an inspector is attached
+    /// Hold only while an inspector has the session open
     #[arg(long)]
     pub(crate) while_attached: bool,
     /// One JSON object a line, of the list
@@ -200,7 +200,9 @@ pub(crate) struct Inject {
 
 /// A span of time, nanoseconds.
 fn parse_time(text: &str) -> Result<u64, String> {
-    read_duration(text).ok_or_else(|| "write 5s, 250ms, 2m".into())
+    // A number alone is one of seconds, as with other commands.
+    let seconds = || read_duration(&format!("{text}s"));
+    read_duration(text).or_else(seconds).ok_or_else(|| "write 5s, 250ms, 2m".into())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -183,6 +183,12 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
+/// A time; a number alone is one of seconds.
+pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    parse_time(&if is_number { format!("{text}s") } else { text.to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +211,21 @@ mod tests {
             ("1e300s", None),
         ] {
             assert_eq!(parse_clock(text).ok(), expected, "{text}");
+        }
+    }
+    #[test]
+    fn a_number_alone_is_seconds() {
+        for (text, expected) in [
+            ("3", Some(3_000)),
+            ("1.5", Some(1_500)),
+            ("3s", Some(3_000)),
+            ("250ms", Some(250)),
+            ("", None),
+            (".", None),
+            ("-3", None),
+            ("3h", None),
+        ] {
+            assert_eq!(parse_seconds(text).ok(), expected.map(Duration::from_millis), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use http::Uri;
 
 use super::diff::{Comparing, DiffFormat};
 use super::proxy::parse_url;
-use super::replay::parse_time;
+use super::replay::parse_seconds;
 use crate::reference::Reference;
 
 /// Options of `verify`.
@@ -40,7 +40,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) comparing: Comparing,
     /// How long an answer may take
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
     /// Also fail where an answer takes so many times as long as recorded, such as 3
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]

@@ -4,11 +4,12 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use tap_control::RuleError;
+use tap_filter::Context;
 
 use crate::arguments::{Break, Global, Hold};
 use crate::control::client::{Tap, tap_on, taps_on};
 use crate::failure::Failure;
-use crate::filtering::read;
+use crate::filtering::{now_unix_ns, read};
 use crate::output::{Output, Style};
 use crate::text::{column, counted, shown};
 
@@ -40,18 +41,16 @@ pub(crate) fn breakpoints(global: &Global, breakpoint: &Break) -> Result<u8, Fai
 }
 
 fn set(global: &Global, breakpoint: &Break) -> Result<u8, Failure> {
-    // Read here first, so that what is wrong is told with its place.
-    read(&breakpoint.words)?;
-    tap_control::read_action(&breakpoint.action).map_err(|error| told(&breakpoint.action, &error))?;
-    let mut when = Vec::new();
+    let (filter, which, action) = parts(breakpoint)?;
+    let mut when = Vec::from_iter(which);
     when.extend(breakpoint.skip.map(|n| format!("after:{n}")));
     when.extend(breakpoint.every.map(|n| format!("every:{n}")));
     if breakpoint.once {
         when.push("once".into());
     }
     let params = json!({
-        "filter": breakpoint.words.join(" "),
-        "do": breakpoint.action,
+        "filter": filter,
+        "do": action,
         "when": when.join(" "),
         "hold": if breakpoint.hold == Hold::Stream { "stream" } else { "message" },
         "stays": !breakpoint.while_attached,
@@ -65,6 +64,30 @@ fn set(global: &Global, breakpoint: &Break) -> Result<u8, Failure> {
         }
     }
     Ok(0)
+}
+
+/// Which messages, which of those that fit, and what happens: as options say, or in one line as a fault has it. Read here first,
+/// so that what is wrong is told with its place.
+fn parts(breakpoint: &Break) -> Result<(String, Option<String>, String), Failure> {
+    let text = breakpoint.words.join(" ");
+    if text.contains("->") {
+        let context = Context {
+            now_unix_ns: i128::from(now_unix_ns()),
+            utc_offset_seconds: jiff::Zoned::now().offset().seconds(),
+        };
+        let rule = tap_control::read_breakpoint(&text, &context).map_err(|error| told(&text, &error))?;
+        // An arrow in quotes is text that is looked for, and then the rule is one that holds.
+        if rule.text == text.trim() {
+            if breakpoint.action != "hold" {
+                return Err(Failure::new("what happens is said twice, behind `->` and with --do").hint("say it once"));
+            }
+            let which = Some(rule.when.to_string()).filter(|which| !which.is_empty());
+            return Ok((rule.filter.text().to_owned(), which, rule.action.to_string()));
+        }
+    }
+    read(&breakpoint.words)?;
+    tap_control::read_action(&breakpoint.action).map_err(|error| told(&breakpoint.action, &error))?;
+    Ok((text, None, breakpoint.action.clone()))
 }
 
 fn list(global: &Global, breakpoint: &Break) -> Result<u8, Failure> {

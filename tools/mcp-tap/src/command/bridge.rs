@@ -21,6 +21,7 @@ pub(crate) fn bridge(global: &Global, bridge: &Bridge) -> Result<u8, Failure> {
     let planned = planned(global, &bridge.servers)?;
     let told = Arc::new(std::sync::Mutex::new(0_u32));
     let n_told = told.clone();
+    let n_wrong = planned.n_left_out;
     let (plans, options, startup) = (planned.servers, planned.options, bridge.servers.startup);
     let done = run_until_stopped(async {
         let plans = plans.into_iter().map(|server| ServerPlan {
@@ -85,5 +86,5 @@ pub(crate) fn bridge(global: &Global, bridge: &Bridge) -> Result<u8, Failure> {
         ));
     }
     let n_told = *told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(if n_left_out > 0 || n_told > 0 { COULD_NOT } else { 0 })
+    Ok(if n_left_out > 0 || n_wrong > 0 || n_told > 0 { COULD_NOT } else { 0 })
 }

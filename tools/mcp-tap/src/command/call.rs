@@ -142,7 +142,7 @@ async fn one(
         Failure::new(what).hint("arguments are name=value, name:=JSON, or all of them as one JSON object")
     })?;
     if let Some(schema) = schema.filter(|_| !call.no_check) {
-        check(tool, schema, &arguments)?;
+        check(tool, schema, &arguments, &look(call, " -v"))?;
     }
     if let Some(level) = call.level() {
         match client.set_log_level(level).await {
@@ -174,18 +174,41 @@ async fn find(call: &Call, tool: &str, session: &Session) -> Result<Option<Item>
     if found.is_some() || call.no_check {
         return Ok(found);
     }
-    let failure = Failure::new(format!("{name} has no tool `{}`", shown(tool, false)));
-    Err(match nearest(tool, names.iter().map(String::as_str)) {
+    Err(no_such_tool(&name, tool, &names, &format!("{} lists them", look(call, ""))))
+}
+
+/// That a server has no tool of this name, with the one that is meant perhaps, or how they are listed.
+fn no_such_tool(server: &str, tool: &str, names: &[String], lists_them: &str) -> Failure {
+    let failure = Failure::new(format!("{server} has no tool `{}`", shown(tool, false)));
+    match nearest(tool, names.iter().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean {}?", shown(near, false))),
-        None => failure.hint(match names.as_slice() {
+        None => failure.hint(match names {
             [] => "it lists none; --no-check calls it anyway".to_owned(),
-            _ => format!("it has {}; `mcp-tap tools` lists them", counted(names.len() as u64, "tool")),
+            _ => format!("it has {}; {lists_them}", counted(names.len() as u64, "tool")),
         }),
-    })
+    }
+}
+
+/// The command that shows the tools of the same server.
+fn look(call: &Call, option: &str) -> String {
+    let server = &call.server;
+    let mut words = format!("mcp-tap tools{option}");
+    if let Some(reference) = &server.session {
+        words.push_str(&format!(" --session {}", shown(reference.written(), false)));
+    } else if server.url.is_some() {
+        words.push_str(" --url URL");
+    } else if !server.command.is_empty() {
+        words.push_str(" -- COMMAND");
+    } else if let Some(name) = &server.server {
+        words.push_str(&format!(" --config FILE --server {}", shown(name, false)));
+    }
+    format!("`{words}`")
 }
 
 /// Whether arguments fit, before they are sent.
-fn check(tool: &str, schema: Node<'_>, arguments: &str) -> Result<(), Failure> {
+///
+/// `look` is the command that shows the schema.
+fn check(tool: &str, schema: Node<'_>, arguments: &str, look: &str) -> Result<(), Failure> {
     let Ok(schema) = Schema::compile(schema.bytes()) else {
         // A schema that cannot be read is the server's affair, and `mcp-tap check` tells it.
         return Ok(());
@@ -201,7 +224,7 @@ fn check(tool: &str, schema: Node<'_>, arguments: &str) -> Result<(), Failure> {
         message.push_str(&format!("\n  and {} more", violations.len() - TOLD));
     }
     Err(Failure::new(message)
-        .hint("`mcp-tap tools -v` shows the schema; name:=JSON gives a value as it is; --no-check sends it anyway"))
+        .hint(format!("{look} shows the schema; name:=JSON gives a value as it is; --no-check sends it anyway")))
 }
 
 /// Something that does not fit, with its place.

@@ -11,7 +11,7 @@ use tap_http::{Additions, Keeper, Upstream, UpstreamOptions};
 use tap_peer::{Client, ClientOptions, ConnectError, Handler, HttpServer, LinkEnd, ServerCommand, Target};
 use tap_protocol::Revisions;
 use tap_relay::{Clock, Copies};
-use tap_store::{EndReason, Transport};
+use tap_store::{EndReason, Store, Transport};
 use tap_transport::{Ending, Launch};
 
 use super::proxy::{address_for_client, authorities, not_trusted};
@@ -21,8 +21,9 @@ use crate::credentials::additions;
 use crate::failure::Failure;
 use crate::name::{name_of, name_of_host};
 use crate::paths::lossy;
+use crate::progress::catch_up;
 use crate::recording::{Recording, copies, say, session_start};
-use crate::reference::Reference;
+use crate::reference::{Reference, database};
 use crate::servers::{self, Configuration, Configured};
 use crate::text::shown;
 
@@ -31,6 +32,9 @@ const LAST_WORDS: usize = 5;
 
 /// How long servers may take to end when we are told to stop; what is left then ends with us.
 const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many of the newest sessions are looked at for one in which a server introduced itself.
+const LOOKED_AT: usize = 20;
 
 /// A server that is meant.
 #[derive(Debug, Clone)]
@@ -131,6 +135,11 @@ impl Meant {
 
 /// The servers that the arguments mean: one, or all of a configuration where none of it is named.
 pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Failure> {
+    Ok(meant_and_left_out(global, server)?.0)
+}
+
+/// The servers that the arguments mean, and how many things of the configuration were left out of them since they are wrong.
+pub(super) fn meant_and_left_out(global: &Global, server: &Server) -> Result<(Vec<Meant>, usize), Failure> {
     if let Some(url) = &server.url {
         let credentials = Credentials {
             bearer_env: server.bearer_env.clone(),
@@ -138,13 +147,13 @@ pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Fail
             header_env: Vec::new(),
         };
         let additions = additions(&credentials)?;
-        return Ok(vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?]);
+        return Ok((vec![Meant::by_url(server.name.clone(), url, additions, &server.cacert)?], 0));
     }
     if !server.command.is_empty() {
-        return Ok(vec![Meant::by_command(server.name.clone(), &server.command, Vec::new(), None)?]);
+        return Ok((vec![Meant::by_command(server.name.clone(), &server.command, Vec::new(), None)?], 0));
     }
     if let Some(reference) = &server.session {
-        return Ok(vec![Meant::of_session(global, reference)?]);
+        return Ok((vec![Meant::of_session(global, reference)?], 0));
     }
     match (&global.config, &server.server) {
         (Some(path), wanted) => {
@@ -153,18 +162,58 @@ pub(super) fn meant(global: &Global, server: &Server) -> Result<Vec<Meant>, Fail
                 say(&format!("left out: {problem}"));
             }
             match wanted {
-                Some(name) => Ok(vec![Meant::configured(configuration.find(name)?)?]),
-                None => configuration.servers.iter().map(Meant::configured).collect(),
+                Some(name) => Ok((vec![Meant::configured(configuration.find(name)?)?], 0)),
+                None => {
+                    let servers = configuration.servers.iter().map(Meant::configured).collect::<Result<_, _>>()?;
+                    Ok((servers, configuration.problems.len()))
+                }
             }
         }
         (None, Some(_)) => {
             Err(Failure::new("--server names a server of a file, and there is no file").hint("name it with --config"))
         }
-        (None, None) => Ok(vec![Meant::of_session(global, &Reference::last()).map_err(|failure| Failure {
-            hint: Some("name a server: `-- COMMAND`, `--url URL` or `--config FILE`".into()),
-            ..failure
-        })?]),
+        (None, None) => {
+            let hint = "name a server: `-- COMMAND`, `--url URL` or `--config FILE`";
+            let newest = newest_with_a_server(global)
+                .and_then(|newest| Meant::of_session(global, &newest))
+                .map_err(|failure| Failure { hint: Some(hint.into()), ..failure })?;
+            Ok((vec![newest], 0))
+        }
     }
+}
+
+/// The newest session whose server can be started again: one in which a server introduced itself, and not one of
+/// `mcp-tap route`, which is no server.
+fn newest_with_a_server(global: &Global) -> Result<Reference, Failure> {
+    let store = Store::open(&database(global)?)?;
+    let sessions = store.sessions()?;
+    let is_usable = |session: &tap_store::Session| {
+        let reason = session.end.as_ref().and_then(|end| end.reason.as_ref());
+        !matches!(reason, Some(EndReason::NotStarted(_))) && !is_of_route(&session.start.command)
+    };
+    let usable = || sessions.iter().filter(|session| is_usable(session));
+    let mut chosen = None;
+    for session in usable().take(LOOKED_AT) {
+        catch_up(global, &store, session.id, &session.start.name)?;
+        let known = store.session(session.id)?;
+        if known.is_some_and(|session| session.live || session.digest.identity.server.is_some()) {
+            chosen = Some(session);
+            break;
+        }
+    }
+    // A server need not say what it is called. Without any, the newest tells what is not right about it.
+    let chosen = chosen.or_else(|| usable().next());
+    let reference = |session: &tap_store::Session| session.start.uuid.get(..13)?.parse().ok();
+    Ok(chosen.and_then(reference).unwrap_or_else(Reference::last))
+}
+
+/// Whether a command is `mcp-tap route`, perhaps with options before that word.
+fn is_of_route(command: &[String]) -> bool {
+    let Some((program, arguments)) = command.split_first() else {
+        return false;
+    };
+    let is_ours = std::path::Path::new(program).file_stem().is_some_and(|stem| stem == "mcp-tap");
+    is_ours && arguments.iter().any(|word| word == "route")
 }
 
 /// Where what passes is recorded.

@@ -47,7 +47,7 @@ pub(crate) fn doctor(global: &Global, doctor: &Doctor) -> Result<u8, Failure> {
             arguments: arguments.to_vec(),
             environment: Vec::new(),
             surroundings,
-            wait: Duration::from_secs(doctor.wait),
+            wait: doctor.wait,
             slow: Duration::from_millis(doctor.slow),
         }))?;
     } else {
@@ -166,7 +166,7 @@ fn one(doctor: &Doctor, file: &ConfigurationFile, server: &Server) -> Result<Rep
         arguments: line.arguments.into_iter().map(OsString::from).collect(),
         environment: line.environment,
         surroundings,
-        wait: Duration::from_secs(doctor.wait),
+        wait: doctor.wait,
         slow: Duration::from_millis(doctor.slow),
     });
     report.findings.append(&mut examined.findings);

@@ -30,7 +30,11 @@ pub(crate) fn inject(global: &Global, inject: &Inject) -> Result<u8, Failure> {
     writeln!(out, "{}", shown(&pretty(&answer.text), true))?;
     out.flush()?;
     if !global.quiet {
-        let _ = writeln!(std::io::stderr(), "answered in {}", duration(answer.took_ms.saturating_mul(1_000_000)));
+        let took = match answer.took_ms {
+            0 => "< 1 ms".to_owned(),
+            ms => duration(ms.saturating_mul(1_000_000)),
+        };
+        let _ = writeln!(std::io::stderr(), "answered in {took}");
     }
     let failed = Node::new(answer.text.as_bytes()).get("error").is_some()
         || Node::new(answer.text.as_bytes()).at(&["result", "isError"]).and_then(Node::as_bool) == Some(true);
@@ -89,14 +93,19 @@ fn complete(text: &str) -> Result<String, Failure> {
     String::from_utf8(completed).map_err(|_| Failure::new("the message is no text"))
 }
 
-/// A call of a tool as the session's own client would make it: in the modern era with what that says of itself in each
-/// request.
+/// A call of a tool as the session's own client would make it.
 pub(super) fn call_of(global: &Global, tap: &Tap, tool: &str, arguments: &str) -> Result<String, Failure> {
     let name = Value::from(tool);
-    let meta = own_meta(global, tap).map(|meta| format!(",\"_meta\":{meta}")).unwrap_or_default();
-    complete(&format!(
-        "{{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{{\"name\":{name},\"arguments\":{arguments}{meta}}}}}"
-    ))
+    request_of(global, tap, "tools/call", Some(&format!("\"name\":{name},\"arguments\":{arguments}")))
+}
+
+/// A request as the session's own client would make it, with these members in `params`: in the modern era with what that says
+/// of itself in each request.
+pub(super) fn request_of(global: &Global, tap: &Tap, method: &str, params: Option<&str>) -> Result<String, Failure> {
+    let meta = own_meta(global, tap).map(|meta| format!("\"_meta\":{meta}"));
+    let members: Vec<&str> = params.into_iter().chain(meta.as_deref()).collect();
+    let params = if members.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", members.join(",")) };
+    complete(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"{params}}}"))
 }
 
 /// What the client of a modern session says of itself, from the newest of its requests that was recorded.

@@ -8,7 +8,7 @@ use tap_compare::{Dials, Drift, Markers, drift};
 use tap_jsonrpc::{Content, Node, scan};
 use tap_router::canonical;
 
-use super::client::{Meant, meant, run_until_stopped};
+use super::client::{Meant, meant_and_left_out, run_until_stopped};
 use super::diff::text::drift_items;
 use super::tools::{Offered, ask_all};
 use crate::arguments::{Global, Lock};
@@ -32,16 +32,29 @@ pub(super) type Locked = BTreeMap<String, BTreeMap<&'static str, Items>>;
 
 pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
     // What is wrong with the file is told before servers are started.
-    let locked = if lock.check { Some(read(&lock.file)?) } else { None };
-    let servers = meant(global, &lock.server)?;
+    let before = if lock.check || lock.file.is_file() { Some(read(&lock.file)?) } else { None };
+    let is_named = global.config.is_some()
+        || lock.server.url.is_some()
+        || lock.server.session.is_some()
+        || !lock.server.command.is_empty();
+    if before.is_some() && !lock.check && !is_named {
+        let file = shown(&lock.file.to_string_lossy(), false);
+        return Err(Failure::new(format!("{file} is there already, and no server is named that would go into it"))
+            .hint("name it: --config FILE, --url URL, --session REF or -- COMMAND"));
+    }
+    let (servers, n_left_out) = meant_and_left_out(global, &lock.server)?;
     let (now, n_failed) = offered(global, lock, &servers)?;
-    if let Some(locked) = locked {
-        return check(global, lock, &locked, &now, n_failed);
+    let n_failed = n_failed + n_left_out;
+    if let Some(locked) = before.as_ref().filter(|_| lock.check) {
+        return check(global, lock, locked, &now, n_failed);
     }
     if n_failed > 0 {
         return Err(Failure::new("not all servers could be asked, so that nothing is written"));
     }
-    let mut locked = if lock.file.is_file() { read(&lock.file)? } else { Locked::new() };
+    if let Some(before) = before.as_ref().filter(|_| !global.quiet) {
+        told_changes(before, &now).iter().for_each(|line| say(line));
+    }
+    let mut locked = before.unwrap_or_default();
     let n_items: usize = now.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum();
     locked.extend(now);
     let file = NewFile::create(&lock.file, Readers::Usual)?;
@@ -56,6 +69,43 @@ pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
         ));
     }
     Ok(0)
+}
+
+/// What becomes of an existing file, a line for each server: what is added, changed, removed, and which servers are kept.
+fn told_changes(before: &Locked, now: &Locked) -> Vec<String> {
+    let none = Items::new();
+    let mut lines = Vec::new();
+    for (server, lists) in now {
+        let name = shown(server, false);
+        let Some(known) = before.get(server) else {
+            lines.push(format!("{name}: added"));
+            continue;
+        };
+        let (mut added, mut changed, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+        for kind in KINDS {
+            let (a, b) = (known.get(kind.member()).unwrap_or(&none), lists.get(kind.member()).unwrap_or(&none));
+            for (item, text) in b {
+                match a.get(item) {
+                    None => added.push(shown(item, false)),
+                    Some(other) if !says_the_same(other, text) => changed.push(shown(item, false)),
+                    Some(_) => {}
+                }
+            }
+            removed.extend(a.keys().filter(|item| !b.contains_key(*item)).map(|item| shown(item, false)));
+        }
+        let parts: Vec<String> = [("added", added), ("changed", changed), ("removed", removed)]
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(what, names)| format!("{what} {}", names.join(", ")))
+            .collect();
+        lines.push(match parts.as_slice() {
+            [] => format!("{name}: as it was"),
+            parts => format!("{name}: {}", parts.join("; ")),
+        });
+    }
+    let kept = before.keys().filter(|server| !now.contains_key(*server));
+    lines.extend(kept.map(|server| format!("{}: not asked, kept as it was", shown(server, false))));
+    lines
 }
 
 /// What servers offer now, and how many could not be asked.
@@ -183,8 +233,11 @@ fn check(global: &Global, lock: &Lock, locked: &Locked, now: &Locked, n_failed: 
 
 /// Whether items say the same: white space and the order of members mean nothing.
 fn is_same(a: &Items, b: &Items) -> bool {
-    let plain = |text: &String| canonical(Node::new(text.as_bytes()));
-    a.len() == b.len() && a.iter().zip(b).all(|((a, left), (b, right))| a == b && plain(left) == plain(right))
+    a.len() == b.len() && a.iter().zip(b).all(|((a, left), (b, right))| a == b && says_the_same(left, right))
+}
+
+fn says_the_same(a: &str, b: &str) -> bool {
+    canonical(Node::new(a.as_bytes())) == canonical(Node::new(b.as_bytes()))
 }
 
 fn drifted(kind: tap_compare::ListKind, a: &Items, b: &Items) -> Drift {
@@ -219,6 +272,28 @@ mod tests {
         ] {
             assert_eq!(of_text(text.as_bytes()).unwrap_err(), says);
         }
+    }
+
+    #[test]
+    fn what_becomes_of_a_file_is_told_by_name() {
+        let server = |tools: &[(&str, &str)]| {
+            let items = tools.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            BTreeMap::from([("tools", items)])
+        };
+        let before = Locked::from([
+            ("a".into(), server(&[("x", "{}"), ("y", r#"{"n":1}"#), ("z", "{}")])),
+            ("b".into(), server(&[("x", r#"{"n":[1, 2]}"#)])),
+            ("c".into(), server(&[])),
+        ]);
+        let now = Locked::from([
+            ("a".into(), server(&[("w", "{}"), ("x", "{}"), ("y", r#"{"n":2}"#)])),
+            ("b".into(), server(&[("x", r#"{"n":[1,2]}"#)])),
+            ("d".into(), server(&[("x", "{}")])),
+        ]);
+        assert_eq!(
+            told_changes(&before, &now),
+            ["a: added w; changed y; removed z", "b: as it was", "d: added", "c: not asked, kept as it was"]
+        );
     }
 
     #[test]

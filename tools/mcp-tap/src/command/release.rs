@@ -97,10 +97,27 @@ fn one_message(global: &Global, release: &Release, taps: Vec<Tap>, wanted: u64) 
         add_schema(global, &tap, &held, &mut params);
         return edit(global, &mut tap, &held, params);
     }
+    let done = done_by(&params);
     match tap.ask("held/release", Value::Object(params)) {
-        Ok(Ok(_)) => Ok(0),
+        Ok(Ok(_)) => {
+            say_of(global, &tap, &format!("message {wanted} {done}"));
+            Ok(0)
+        }
         Ok(Err(refusal)) => Err(refused(&refusal)),
         Err(error) => Err(Failure::new(format!("{} does not answer: {error}", shown(tap.name(), false)))),
+    }
+}
+
+/// What became of a message that was let go this way.
+fn done_by(params: &Map<String, Value>) -> &'static str {
+    match params.get("how").and_then(Value::as_str) {
+        Some("original") => "released as it came",
+        Some("drop") => "dropped",
+        Some("answer") => "answered in the other side's place",
+        Some("error") => "answered with an error",
+        Some("later") => "goes on later",
+        Some("edited") => "edited and released",
+        _ => "released",
     }
 }
 
@@ -165,10 +182,25 @@ fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Va
     loop {
         open_editor(&path)?;
         let text = std::fs::read_to_string(&path).map_err(cannot)?;
+        if text == before {
+            // An editor that is left without saving is how one goes back.
+            let _ = tap.command("held/keep", json!({"number": number, "ms": LEFT.as_millis()}));
+            say_of(
+                global,
+                tap,
+                &format!(
+                    "nothing was changed: message {number} is still held; `mcp-tap release {number}` lets it go as it is"
+                ),
+            );
+            return Ok(NO);
+        }
         params.insert("message".into(), text.into());
         let asked = tap.ask("held/release", Value::Object(params.clone()));
         let refusal = match asked {
-            Ok(Ok(_)) => return Ok(0),
+            Ok(Ok(_)) => {
+                say_of(global, tap, &format!("message {number} {}", done_by(&params)));
+                return Ok(0);
+            }
             Ok(Err(refusal)) => refusal,
             Err(error) => return Err(Failure::new(format!("{} does not answer: {error}", shown(tap.name(), false)))),
         };
@@ -185,8 +217,12 @@ fn edit(global: &Global, tap: &mut Tap, held: &Value, mut params: Map<String, Va
         match answer.trim() {
             "f" => {
                 params.insert("force".into(), true.into());
+                let done = done_by(&params);
                 return match tap.ask("held/release", Value::Object(params)) {
-                    Ok(Ok(_)) => Ok(0),
+                    Ok(Ok(_)) => {
+                        say_of(global, tap, &format!("message {number} {done}"));
+                        Ok(0)
+                    }
                     Ok(Err(refusal)) => Err(refused(&refusal)),
                     Err(error) => Err(Failure::new(format!("{} does not answer: {error}", shown(tap.name(), false)))),
                 };

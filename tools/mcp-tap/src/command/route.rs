@@ -45,6 +45,8 @@ pub(super) struct Planned {
     /// Their records, to be finished when all is over.
     pub(super) sessions: Vec<Arc<Sessions>>,
     pub(super) options: RouterOptions,
+    /// How many things of the configuration were left out, since they are wrong.
+    pub(super) n_left_out: usize,
 }
 
 /// The servers that are meant, of the file that is named.
@@ -65,7 +67,9 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
     let naming = if wanted.plain_names { Naming::Plain } else { Naming::Prefixed };
     let options = RouterOptions { naming, roles: wanted.role.iter().cloned().collect() };
     let locked = wanted.lock.as_deref().map(super::lock::read).transpose()?;
-    let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options };
+    // Who names servers is not told off for others.
+    let n_left_out = if wanted.server.is_empty() { configuration.problems.len() } else { 0 };
+    let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options, n_left_out };
     for configured in configured {
         let mut rules = configured.rules.rules.clone();
         if !configured.rules.has_limit {
@@ -87,7 +91,10 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
                 planned.sessions.push(sessions);
                 planned.servers.push(Server { name: configured.name.clone(), target: meant.target, rules, recorder });
             }
-            Err(failure) => say(&format!("left out: {}", shown(&failure.message, false))),
+            Err(failure) => {
+                planned.n_left_out += 1;
+                say(&format!("left out: {}", shown(&failure.message, false)));
+            }
         }
     }
     if planned.servers.is_empty() {
@@ -121,7 +128,10 @@ fn options(route: &Route, planned: &Planned) -> FrontOptions {
             version: env!("CARGO_PKG_VERSION").into(),
             ..Implementation::default()
         },
-        instructions: Some(format!("This server offers what these servers have: {}.{how}", names.join(", "))),
+        instructions: Some(format!(
+            "This server offers what those of these servers have that answer: {}.{how}",
+            names.join(", ")
+        )),
         router: planned.options.clone(),
         startup_limit: route.servers.startup,
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tap_peer::{Answers, CallOptions, Client, ListKind, Listing};
 use tap_session::Kept;
 
-use super::client::{Manner, Meant, meant, run_until_stopped};
+use super::client::{Manner, Meant, meant_and_left_out, run_until_stopped};
 use crate::arguments::{Global, Server, Tools};
 use crate::failure::{COULD_NOT, Failure};
 use crate::output::Output;
@@ -24,11 +24,11 @@ pub(super) struct Offered {
 }
 
 pub(crate) fn tools(global: &Global, tools: &Tools) -> Result<u8, Failure> {
-    let servers = meant(global, &tools.server)?;
+    let (servers, n_left_out) = meant_and_left_out(global, &tools.server)?;
     let n_servers = servers.len();
     let asked = run_until_stopped(async { Ok(ask_all(global, &tools.server, &servers).await) })?;
     let mut out = if tools.json { Output::new(global) } else { Output::paged(global) };
-    let mut code = 0;
+    let mut code = if n_left_out > 0 { COULD_NOT } else { 0 };
     for (server, asked) in servers.iter().zip(asked) {
         match asked {
             Ok((offered, id)) => {

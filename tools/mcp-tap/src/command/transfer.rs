@@ -89,7 +89,7 @@ pub(crate) fn export_session(global: &Global, wanted: &Export) -> Result<u8, Fai
             exported
         }
     };
-    if !global.quiet && file.is_some() {
+    if !global.quiet {
         let mut stderr = std::io::stderr();
         let n_frames = exported.n_frames;
         let left = if filter.is_some() { "of those that fit, nothing" } else { "nothing" };

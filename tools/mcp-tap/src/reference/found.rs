@@ -108,7 +108,9 @@ impl Found {
 
     /// What to do where nothing was said yet.
     pub(crate) fn hint_when_empty(&self) -> Option<&'static str> {
-        let hint = "nothing came through the proxy yet: put the address that it printed into the host's configuration";
+        // A recording does not say which of the two it is of.
+        let hint = "nothing came through the proxy yet: put the address that it printed into the host's configuration; of a bridge \
+                    (`proxy --stdio`), the host that started it has said nothing yet";
         (self.is_http() && self.session.live).then_some(hint)
     }
 

@@ -37,7 +37,9 @@ pub(super) fn write(out: &mut Output, file: &ConfigurationFile, new: &str) -> Re
             Some('@') => Style::Dim,
             _ => Style::Plain,
         };
-        let line = out.styled(style, &shown(line.trim_end_matches('\r'), false));
+        // What a file is indented with stays.
+        let parts: Vec<String> = line.trim_end_matches('\r').split('\t').map(|part| shown(part, false)).collect();
+        let line = out.styled(style, &parts.join("\t"));
         writeln!(out, "{line}")?;
     }
     Ok(())
