@@ -362,6 +362,7 @@ fn a_message_of_ours_is_answered_and_nobody_else_sees_it() {
     assert_eq!(answer["result"]["tools"][0]["name"], "forecast");
     assert!(answer["id"].as_str().unwrap().starts_with("mcp-tap-"));
     assert_eq!(live.command(&["call", "nonsense", "--into", "peer"]).status.code(), Some(2));
+    assert!(live.line().contains("cache"), "it was asked whether there is such a tool by now");
     let failed = live.command(&["inject", r#"{"method":"nonsense"}"#]);
     assert_eq!(failed.status.code(), Some(1));
     assert_eq!(live.command(&["inject", "{nonsense"]).status.code(), Some(2));

@@ -256,7 +256,7 @@ fn a_part_of_a_session_is_not_taken_for_all_of_it() {
     assert!(missing("new.jsonl"), "its header says so");
     for (first, part) in [(2, "2.."), (5, "5.."), (6, "6.."), (7, "7..8"), (1, "..6"), (1, "1..")] {
         let (exit, text, stderr) = run_on(&scratch, &["export", &format!("whole.jsonl:{part}")]);
-        assert_eq!((exit, stderr.as_str()), (0, ""), "{part}");
+        assert!(exit == 0 && stderr.ends_with("nothing was left out or replaced\n"), "{part}: {stderr}");
         let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!(header["first"].as_u64().unwrap_or(1), first, "{part}");
         std::fs::write(scratch.path("part.jsonl"), text).unwrap();

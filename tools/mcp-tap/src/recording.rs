@@ -151,7 +151,16 @@ fn environment() -> Vec<String> {
 /// One line on stderr, in one write, so that it cannot be torn by a line of the server's. Waits for nobody: where the host
 /// does not read stderr, one other thread does the waiting, for as long as the tap lives, and drops what is too much.
 pub(crate) fn say(text: &str) {
-    let line = line_of(text);
+    tell(&line_of(text));
+}
+
+/// The same of several lines, all of them our own.
+pub(crate) fn say_lines(text: &str) {
+    let lines: Vec<_> = text.split('\n').map(|line| tap_text::shown(line, false)).collect();
+    tell(&format!("mcp-tap: {}\n", lines.join("\n")));
+}
+
+fn tell(line: &str) {
     tracing::warn!("{}", line.trim_end());
     if TELLER.get().is_none_or(Teller::is_idle) && is_writable(standard(2)) {
         let _ = write_all(standard(2), line.as_bytes());
@@ -161,7 +170,7 @@ pub(crate) fn say(text: &str) {
                 let _ = write_all(standard(2), line);
             })
         });
-        teller.leave(line.into_bytes());
+        teller.leave(line.as_bytes().to_vec());
     }
 }
 

@@ -17,7 +17,7 @@ use crate::command::proxy::{not_trusted, upstream_options};
 use crate::failure::{COULD_NOT, Failure};
 use crate::name::name_of_host;
 use crate::paths::authority_folder;
-use crate::recording::{Recording, copies, say, session_start};
+use crate::recording::{Recording, copies, say, say_lines, session_start};
 
 /// Runs a forward proxy until it is told to stop, or until the command ends that it was to start.
 pub(crate) fn forward(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
@@ -37,7 +37,7 @@ fn until_stopped(global: &Global, proxy: &Proxy) -> Result<u8, Failure> {
     let variables = environment(&parts.address, &parts.certificate, &parts.bundle);
     let lines: String = variables.iter().map(|(name, value)| format!("\n  export {name}={}", quoted(value))).collect();
     if !global.quiet {
-        say(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
+        say_lines(&format!("{} is a forward proxy now; where a host is started, set{lines}", parts.address));
     }
     parts.runtime.block_on(async {
         let stop = async {
