@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tap_jsonrpc::Node;
+use tap_protocol::ListKind;
 
 use crate::compare::{Options, compare_values};
 use crate::difference::Difference;
@@ -13,67 +14,6 @@ use crate::schema;
 
 /// Changes of one item that are listed.
 const CHANGES_LIMIT: usize = 200;
-
-/// What a list is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ListKind {
-    /// `tools/list`, told apart by `name`.
-    Tools,
-    /// `prompts/list`, told apart by `name`.
-    Prompts,
-    /// `resources/list`, told apart by `uri`.
-    Resources,
-    /// `resources/templates/list`, told apart by `uriTemplate`.
-    Templates,
-}
-
-impl ListKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
-
-    /// The method that asks for it.
-    #[must_use]
-    pub const fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::Templates => "resources/templates/list",
-        }
-    }
-
-    /// The member of the result that holds it.
-    #[must_use]
-    pub const fn member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-        }
-    }
-
-    /// What one of it is called.
-    #[must_use]
-    pub const fn one(self) -> &'static str {
-        match self {
-            Self::Tools => "tool",
-            Self::Prompts => "prompt",
-            Self::Resources => "resource",
-            Self::Templates => "template",
-        }
-    }
-
-    /// The member by which items are told apart.
-    #[must_use]
-    pub const fn identity(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        }
-    }
-}
 
 /// Whom a change matters to; the last is the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,7 +112,7 @@ pub fn drift(kind: ListKind, a: &[Node<'_>], b: &[Node<'_>], dials: &Dials, mark
     let names = |items: &[Node<'_>]| {
         let mut n_seen: HashMap<String, usize> = HashMap::new();
         let named = items.iter().map(|item| {
-            let name = item.get(kind.identity()).and_then(Node::text).unwrap_or_default().into_owned();
+            let name = item.get(kind.key()).and_then(Node::text).unwrap_or_default().into_owned();
             let n = n_seen.entry(name.clone()).or_default();
             *n += 1;
             (name, *n)

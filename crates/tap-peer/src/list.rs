@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use tap_jsonrpc::{Node, RawId};
+use tap_protocol::ListKind;
 use tap_session::Kept;
 
 use crate::client::{CallOptions, Client};
@@ -18,66 +19,6 @@ pub const MAX_LIST_ITEMS: usize = 100_000;
 
 /// At most so many bytes of pages are taken.
 pub const MAX_LIST_BYTES: usize = 256 * 1024 * 1024;
-
-/// What can be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ListKind {
-    /// Tools.
-    Tools,
-    /// Prompts.
-    Prompts,
-    /// Resources.
-    Resources,
-    /// Templates of resources.
-    Templates,
-}
-
-impl ListKind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
-
-    /// The method that lists them.
-    #[must_use]
-    pub const fn method(self) -> &'static str {
-        match self {
-            Self::Tools => "tools/list",
-            Self::Prompts => "prompts/list",
-            Self::Resources => "resources/list",
-            Self::Templates => "resources/templates/list",
-        }
-    }
-
-    /// The member of a page that has them.
-    #[must_use]
-    pub const fn member(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources => "resources",
-            Self::Templates => "resourceTemplates",
-        }
-    }
-
-    /// The member of an item that it is asked for by.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        }
-    }
-
-    /// The capability that a server with such a list declares.
-    #[must_use]
-    pub const fn capability(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources | Self::Templates => "resources",
-        }
-    }
-}
 
 /// One item of a list: the text of a JSON object, as the server wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]

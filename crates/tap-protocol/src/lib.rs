@@ -11,6 +11,7 @@ mod capability;
 mod code;
 mod content;
 mod field;
+mod list;
 mod method;
 mod required;
 mod revision;
@@ -28,6 +29,7 @@ pub use content::{
     log_level,
 };
 pub use field::{ANY_METHOD, EACH_ELEMENT, EACH_MEMBER, FIELDS, Field, Place, fields};
+pub use list::ListKind;
 pub use method::{
     Extension, METHODS, Method, MethodKind, Need, SKILLS_EXTENSION, Senders, Side, TASKS_EXTENSION, method,
 };

@@ -43,7 +43,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
     ("tap-store", MayKnow::Only(&["tap-exchange", "tap-frame", "tap-jsonrpc", "tap-redact", "tap-session"])),
     ("tap-exchange", MayKnow::Only(&["tap-frame", "tap-jsonrpc", "tap-session"])),
     ("tap-filter", MayKnow::Only(&["tap-jsonrpc"])),
-    ("tap-compare", MayKnow::Only(&["tap-jsonrpc"])),
+    ("tap-compare", MayKnow::Only(&["tap-jsonrpc", "tap-protocol"])),
     (
         "tap-inspector",
         MayKnow::Only(&[

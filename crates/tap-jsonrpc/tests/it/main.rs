@@ -8,7 +8,10 @@ mod bodies;
 #[cfg(test)]
 mod capture;
 #[cfg(test)]
+#[path = "../../../../tests/fuzz/corpus.rs"]
 mod corpus;
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod json;
 #[cfg(test)]

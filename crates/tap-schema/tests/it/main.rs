@@ -6,9 +6,12 @@ mod bodies;
 #[cfg(test)]
 mod bound;
 #[cfg(test)]
+#[path = "../../../../tests/fuzz/corpus.rs"]
 mod corpus;
 #[cfg(test)]
 mod dialect;
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]

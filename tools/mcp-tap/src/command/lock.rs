@@ -176,7 +176,7 @@ fn of_text(text: &[u8]) -> Result<Locked, String> {
         for kind in KINDS {
             let list = lists.get(kind.member()).into_iter().flat_map(Node::elements);
             let item = |item: Node<'_>| {
-                let name = item.get(kind.identity())?.text()?.into_owned();
+                let name = item.get(kind.key())?.text()?.into_owned();
                 Some((name, String::from_utf8_lossy(item.bytes()).into_owned()))
             };
             let items: Items = list.filter_map(item).collect();

@@ -60,9 +60,8 @@ impl Comparison {
         if item.state != ItemState::Changed {
             let side = usize::from(item.state == ItemState::Added);
             let list = self.gathered.get(side).and_then(|gathered| gathered.lists.get(&kind));
-            let is_it = |json: &&[u8]| {
-                Node::new(json).get(kind.identity()).is_some_and(|identity| identity.is_text(&item.name))
-            };
+            let is_it =
+                |json: &&[u8]| Node::new(json).get(kind.key()).is_some_and(|identity| identity.is_text(&item.name));
             let definition = list.and_then(|list| list.iter().map(|json| &**json).find(is_it));
             let words = if side == 0 { "gone" } else { "new" };
             found.places.push(alone(side, words, definition));
