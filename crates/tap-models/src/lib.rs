@@ -9,15 +9,22 @@
 //! Start reading at [`tool`], then `schema.rs` for what is rewritten; [`calls`] and [`result`] are the way back.
 
 mod call;
+mod conversation;
 mod result;
 mod schema;
 mod tool;
 mod tree;
 
 pub use self::call::{Call, NotACall, calls};
+pub use self::conversation::{
+    ChatLimit, ModelEvent, ModelFailure, ModelRequest, ModelTurn, Part, Prices, Stop, ToolChoice, Turn, Usage, Verbatim,
+};
 pub use self::result::{RESULT_LIMIT_BYTES, Told, result};
 pub use self::schema::Finding;
 pub use self::tool::{Tool, Written, tool};
+
+/// How large an answer of a model may be, bytes.
+pub const ANSWER_LIMIT_BYTES: usize = 64 * 1024 * 1024;
 
 /// An interface of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
