@@ -207,7 +207,11 @@ fn gemini(tree: &Tree) -> Result<(String, Stop, Tree), ModelFailure> {
         }
         Some(other) => Stop::Other(other.to_owned()),
     };
-    Ok((texts.collect(), stop, candidate.get("content").filter(|content| content.is_object()).cloned().unwrap_or(empty)))
+    Ok((
+        texts.collect(),
+        stop,
+        candidate.get("content").filter(|content| content.is_object()).cloned().unwrap_or(empty),
+    ))
 }
 
 fn usage(format: Format, tree: &Tree) -> Option<Usage> {

@@ -14,6 +14,7 @@ mod call;
 mod conversation;
 mod request;
 mod result;
+mod sampling;
 mod schema;
 mod stream;
 mod tool;
@@ -26,6 +27,7 @@ pub use self::conversation::{
 };
 pub use self::request::request_body;
 pub use self::result::{RESULT_LIMIT_BYTES, Told, result};
+pub use self::sampling::{NotSampling, Sampling, sampling, sampling_result};
 pub use self::schema::Finding;
 pub use self::stream::Reader;
 pub use self::tool::{Tool, Written, tool};

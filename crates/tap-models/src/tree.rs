@@ -233,7 +233,10 @@ mod tests {
     fn half_a_surrogate_is_replaced_and_nothing_else() {
         for (json, expected) in [
             (r#""\ud83d\ude00 \u00e9 \\ud83d é""#, r#""\ud83d\ude00 \u00e9 \\ud83d é""#),
-            (r#"["\ud83d","\ude00","\ud83d\ud83d\ude00","\uD800x"]"#, r#"["\ufffd","\ufffd","\ufffd\ud83d\ude00","\ufffdx"]"#),
+            (
+                r#"["\ud83d","\ude00","\ud83d\ud83d\ude00","\uD800x"]"#,
+                r#"["\ufffd","\ufffd","\ufffd\ud83d\ude00","\ufffdx"]"#,
+            ),
             (r#""\\\ud800""#, r#""\\\ufffd""#),
             ("1e400", "1e400"),
         ] {

@@ -40,9 +40,9 @@ pub(super) fn body(request: &ModelRequest<'_>, turns: &[Settled<'_>], stream: bo
             }
         }
     }
-    let messages = messages.into_iter().map(|(role, content)| {
-        Tree::object([("role", Tree::text(role)), ("content", Tree::Array(content))])
-    });
+    let messages = messages
+        .into_iter()
+        .map(|(role, content)| Tree::object([("role", Tree::text(role)), ("content", Tree::Array(content))]));
     let mut body = Tree::object([
         ("model", Tree::text(request.model)),
         ("max_tokens", number(request.output_limit_tokens.unwrap_or(ANTHROPIC_OUTPUT_LIMIT_TOKENS))),

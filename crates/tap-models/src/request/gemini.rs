@@ -85,8 +85,6 @@ fn part(part: &Part) -> Tree {
             let data = Tree::object([("mimeType", Tree::text(media_type)), ("data", Tree::text(data))]);
             Tree::object([("inlineData", data)])
         }
-        Part::Text(_) | Part::Resource { .. } => {
-            Tree::object([("text", Tree::text(&words(part).unwrap_or_default()))])
-        }
+        Part::Text(_) | Part::Resource { .. } => Tree::object([("text", Tree::text(&words(part).unwrap_or_default()))]),
     }
 }

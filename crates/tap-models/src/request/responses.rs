@@ -56,11 +56,7 @@ pub(super) fn body(request: &ModelRequest<'_>, turns: &[Settled<'_>], stream: bo
 }
 
 fn message(role: &str, content: Vec<Tree>) -> Tree {
-    Tree::object([
-        ("type", Tree::text("message")),
-        ("role", Tree::text(role)),
-        ("content", Tree::Array(content)),
-    ])
+    Tree::object([("type", Tree::text("message")), ("role", Tree::text(role)), ("content", Tree::Array(content))])
 }
 
 fn part(part: &Part) -> Tree {

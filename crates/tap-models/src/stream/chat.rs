@@ -30,7 +30,6 @@ struct Piece {
     others: Vec<(String, Tree)>,
 }
 
-
 enum Other {
     Text(Growing),
     Value(Tree),
@@ -93,12 +92,8 @@ impl Pieces for Chat {
             });
             message.set("tool_calls", Tree::Array(calls.collect()));
         }
-        let choice =
-            Tree::object([("message", message), ("finish_reason", self.finish.take().unwrap_or_else(null))]);
-        Tree::object([
-            ("choices", Tree::Array(vec![choice])),
-            ("usage", self.usage.take().unwrap_or_else(null)),
-        ])
+        let choice = Tree::object([("message", message), ("finish_reason", self.finish.take().unwrap_or_else(null))]);
+        Tree::object([("choices", Tree::Array(vec![choice])), ("usage", self.usage.take().unwrap_or_else(null))])
     }
 }
 

@@ -62,7 +62,8 @@ impl Pieces for Responses {
             }
             "response.failed" => {
                 let failure = data.get("response").and_then(reported);
-                let unknown = || ModelFailure::Reported { kind: "failed".into(), message: "it does not say why".into() };
+                let unknown =
+                    || ModelFailure::Reported { kind: "failed".into(), message: "it does not say why".into() };
                 return Err(failure.unwrap_or_else(unknown));
             }
             "error" => {
