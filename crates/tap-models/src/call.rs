@@ -22,15 +22,33 @@ pub enum NotACall {
     NotJson,
     /// A call has no name.
     #[error("a call names no tool")]
-    NoName,
+    NoName {
+        /// What a result is filed under.
+        id: Option<String>,
+    },
     /// The arguments are no JSON object. The model can be told so.
     #[error("the arguments for `{name}` are no JSON object: {arguments}")]
     Arguments {
+        /// What a result is filed under.
+        id: Option<String>,
         /// The tool.
         name: String,
         /// As the model wrote them.
         arguments: String,
     },
+}
+
+impl NotACall {
+    /// The call to give a result to, which says what is wrong: it has no arguments.
+    #[must_use]
+    pub fn to_answer(&self) -> Call {
+        let (id, name) = match self {
+            Self::NotJson => (None, ""),
+            Self::NoName { id } => (id.clone(), ""),
+            Self::Arguments { id, name, .. } => (id.clone(), name.as_str()),
+        };
+        Call { id, name: name.to_owned(), arguments: "{}".into() }
+    }
 }
 
 /// The calls in a model's answer: the body of the interface's response, or the message in it. In the model's order.
@@ -83,29 +101,36 @@ pub fn calls(format: Format, answer: &[u8]) -> Result<Vec<Result<Call, NotACall>
     Ok(found)
 }
 
-fn name_of(call: &Tree) -> Result<String, NotACall> {
-    call.get("name").and_then(Tree::as_text).filter(|name| !name.is_empty()).ok_or(NotACall::NoName)
+fn name_of(id: Option<&Tree>, call: &Tree) -> Result<(Option<String>, String), NotACall> {
+    let id = id.and_then(Tree::as_text);
+    match call.get("name").and_then(Tree::as_text).filter(|name| !name.is_empty()) {
+        Some(name) => Ok((id, name)),
+        None => Err(NotACall::NoName { id }),
+    }
 }
 
 /// Arguments as a text that holds JSON. Models that need none may write nothing.
 fn of_text(id: Option<&Tree>, call: &Tree) -> Result<Call, NotACall> {
-    let name = name_of(call)?;
+    let (id, name) = name_of(id, call)?;
     let arguments = call.get("arguments").and_then(Tree::as_text).unwrap_or_default();
     let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
     match Tree::read(arguments.as_bytes()) {
-        Some(Tree::Object(_)) => Ok(Call { id: id.and_then(Tree::as_text), name, arguments }),
-        _ => Err(NotACall::Arguments { name, arguments }),
+        Some(Tree::Object(_)) => Ok(Call { id, name, arguments }),
+        _ => Err(NotACall::Arguments { id, name, arguments }),
     }
 }
 
 /// Arguments as a value.
 fn of_value(id: Option<&Tree>, call: &Tree, member: &str) -> Result<Call, NotACall> {
-    let name = name_of(call)?;
-    let id = id.and_then(Tree::as_text);
+    let (id, name) = name_of(id, call)?;
     match call.get(member) {
         None => Ok(Call { id, name, arguments: "{}".into() }),
         Some(value @ Tree::Object(_)) => Ok(Call { id, name, arguments: value.write() }),
-        Some(other) => Err(NotACall::Arguments { name, arguments: other.write() }),
+        Some(other) => {
+            // A text is what could not be read as a value when it came in pieces.
+            let arguments = other.as_text().unwrap_or_else(|| other.write());
+            Err(NotACall::Arguments { id, name, arguments })
+        }
     }
 }
 

@@ -172,6 +172,48 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
+/// The value of a number, where it is a whole one that is not below zero.
+pub(crate) fn number(tree: &Tree) -> Option<u64> {
+    match tree {
+        Tree::Token(token) => Node::new(token.as_bytes()).as_i64().and_then(|number| u64::try_from(number).ok()),
+        _ => None,
+    }
+}
+
+/// JSON in which an escape of half a surrogate pair is one of U+FFFD: no reader refuses that.
+pub(crate) fn sound(json: String) -> String {
+    const ESCAPE: usize = 6;
+    let bytes = json.as_bytes();
+    let unit = |at: usize| match bytes.get(at..at + ESCAPE) {
+        Some([b'\\', b'u', digits @ ..]) => {
+            std::str::from_utf8(digits).ok().and_then(|digits| u16::from_str_radix(digits, 16).ok())
+        }
+        _ => None,
+    };
+    let mut wrong = Vec::new();
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += found;
+        at += match (unit(at), unit(at + ESCAPE)) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 2 * ESCAPE,
+            (Some(0xd800..0xe000), _) => {
+                wrong.push(at);
+                ESCAPE
+            }
+            (Some(_), _) => ESCAPE,
+            (None, _) => 2,
+        };
+    }
+    if wrong.is_empty() {
+        return json;
+    }
+    let mut sound = json;
+    for at in wrong {
+        sound.replace_range(at..at + ESCAPE, "\\ufffd");
+    }
+    sound
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,5 +227,20 @@ mod tests {
         assert!(Tree::read("[".repeat(100).as_bytes()).is_none());
         let deep = format!("{}{}", "[".repeat(DEPTH + 1), "]".repeat(DEPTH + 1));
         assert!(Tree::read(deep.as_bytes()).is_none());
+    }
+
+    #[test]
+    fn half_a_surrogate_is_replaced_and_nothing_else() {
+        for (json, expected) in [
+            (r#""\ud83d\ude00 \u00e9 \\ud83d é""#, r#""\ud83d\ude00 \u00e9 \\ud83d é""#),
+            (
+                r#"["\ud83d","\ude00","\ud83d\ud83d\ude00","\uD800x"]"#,
+                r#"["\ufffd","\ufffd","\ufffd\ud83d\ude00","\ufffdx"]"#,
+            ),
+            (r#""\\\ud800""#, r#""\\\ufffd""#),
+            ("1e400", "1e400"),
+        ] {
+            assert_eq!(sound(json.to_owned()), expected);
+        }
     }
 }
