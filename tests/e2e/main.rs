@@ -32,6 +32,7 @@ mod inspector;
 mod judging;
 mod keeping;
 mod kits;
+mod provider;
 mod recording;
 mod recordings;
 mod relay;
