@@ -33,6 +33,7 @@ mod judging;
 mod keeping;
 mod kits;
 mod policy;
+mod provider;
 mod recording;
 mod recordings;
 mod relay;

@@ -8,6 +8,7 @@ mod doctor;
 #[cfg(test)]
 mod documented;
 mod live;
+mod model;
 mod proxy;
 mod replay;
 mod verify;
@@ -30,6 +31,7 @@ pub(crate) use self::db::{Db, DbCommand, Prune};
 pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::live::{Break, Debugging, Held, Hold, Inject, Release, Taps};
+pub(crate) use self::model::{Ask, ModelOptions};
 pub(crate) use self::proxy::{Credentials, Proxy, parse_url};
 pub(crate) use self::replay::{
     Clock, Dials, Order, RecordMode, Repeat, Replay, ReplayMissing, Replies, Unanswered, Unmatched,
@@ -264,6 +266,11 @@ pub(crate) enum Command {
     },
     /// Print the man page
     Man,
+    /// Ask a model one question, without tools: to see whether it can be reached
+    ///
+    /// Nothing is recorded. Exit code 1: the model stopped before its end, or refused; 2: there is no answer.
+    #[command(hide = true)]
+    Ask(Box<Ask>),
     /// The server of `mcp-tap demo`
     #[command(hide = true)]
     DemoServer,

@@ -18,6 +18,7 @@ mod following;
 mod hosts;
 mod keeping;
 mod marks;
+mod model;
 mod name;
 mod new_file;
 mod output;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         Command::Import(import) => command::transfer::import_files(&global, &import),
         Command::Doctor(doctor) => command::doctor::doctor(&global, &doctor),
         Command::Demo => command::demo::demo(&global),
+        Command::Ask(ask) => command::ask::ask(&global, &ask),
         Command::DemoServer => command::demo_server::serve().map_err(Failure::from),
         Command::Config(config) => command::config::config(&global, &config),
         Command::Db(db) => command::db::db(&global, &db),

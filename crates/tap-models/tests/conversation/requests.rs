@@ -6,7 +6,11 @@ use tap_models::{
 };
 
 fn call(id: Option<&str>, name: &str) -> Call {
-    Call { id: id.map(str::to_owned), name: name.into(), arguments: r#"{"n":12345678901234567890123,"s":"\ud800"}"#.into() }
+    Call {
+        id: id.map(str::to_owned),
+        name: name.into(),
+        arguments: r#"{"n":12345678901234567890123,"s":"\ud800"}"#.into(),
+    }
 }
 
 fn said(text: &str, calls: Vec<Result<Call, NotACall>>) -> Turn {

@@ -276,7 +276,7 @@ pub(super) fn upstream_options(proxy: &Proxy) -> Result<UpstreamOptions, Failure
 }
 
 /// What is in files of certificates.
-pub(super) fn authorities(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
+pub(crate) fn authorities(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
     let read = |path: &PathBuf| {
         std::fs::read(path)
             .map_err(|error| Failure::new(format!("cannot read the certificates in {}: {error}", path.display())))
@@ -284,7 +284,7 @@ pub(super) fn authorities(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
     paths.iter().map(read).collect()
 }
 
-pub(super) fn not_trusted(error: &UpstreamError) -> Failure {
+pub(crate) fn not_trusted(error: &UpstreamError) -> Failure {
     Failure::new(error.to_string()).hint("look at the file that --cacert names")
 }
 
