@@ -14,6 +14,7 @@
 mod peers;
 mod support;
 
+mod agent;
 mod cases;
 mod client;
 mod commands;

@@ -127,6 +127,18 @@ pub(crate) fn error_result(what: &str) -> String {
     format!("{{\"content\":[{{\"type\":\"text\",\"text\":{}}}],\"isError\":true}}", quoted(what))
 }
 
+/// The member of a result's `_meta` that says who did not let the call be made.
+pub const REFUSED: &str = "mcp-tap/refused";
+
+/// A result that tells a model that a call was refused.
+pub(crate) fn refused_result(what: &str, by: &str) -> String {
+    format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{}}}],\"isError\":true,\"_meta\":{{\"{REFUSED}\":{}}}}}",
+        quoted(what),
+        quoted(by)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,7 +187,7 @@ impl Router {
                 }
                 _ => format!("the host's rules do not allow this call of `{name}`; it was not made{why}"),
             };
-            return Ok(adapt::error_result(&what));
+            return Ok(adapt::refused_result(&what, &decided.by.to_string()));
         }
         let passed = adapt::params(Some(params), &[("name", tap_peer::quoted(&entry.original))]);
         let host = call.revision;
@@ -395,6 +395,15 @@ impl Router {
                 shared.ask_for(index, &client, kinds).await;
             }
         });
+    }
+
+    /// What servers say of how they are to be used, each with the server's name.
+    #[must_use]
+    pub fn instructions(&self) -> Vec<(String, String)> {
+        let members = self.shared.members.iter();
+        members
+            .filter_map(|member| Some((member.name.clone(), member.standing.now()?.opened().instructions.clone()?)))
+            .collect()
     }
 
     /// Ends all servers, side by side, and waits for that.

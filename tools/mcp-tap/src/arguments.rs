@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod agent;
 mod audit;
 mod client;
 mod db;
@@ -25,6 +26,7 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
+pub(crate) use self::agent::{Agent, Live};
 pub(crate) use self::audit::Audit;
 pub(crate) use self::client::{Asking, Bridge, Call, Lock, Route, Server, Servers, Tools};
 pub(crate) use self::db::{Db, DbCommand, Prune};
@@ -154,7 +156,13 @@ pub(crate) enum Command {
     /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
     /// host's side and each server's as sessions of their own.
     Route(Box<Route>),
-    /// Print the calls that `route` made: which, of what, who allowed them, what came back
+    /// Answer a question with a model and the tools of servers, and record every step
+    ///
+    /// The servers are those in the file that --config names. The model calls their tools until it has answered, within limits. Every
+    /// step is recorded as one session, and each server's as its own; --replay runs it again without model and servers.
+    /// What the model says is on stdout, everything else on stderr.
+    Agent(Box<Agent>),
+    /// Print the calls that `route` and `agent` made: which, of what, who allowed them, what came back
     ///
     /// The newest come last. A call that a rule or a person refused is noted as well. The audit stays when sessions are deleted;
     /// `db prune --older-than` shortens it.

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Command::Call(call) => command::call::call(&global, *call),
         Command::Lock(lock) => command::lock::lock(&global, &lock),
         Command::Bridge(bridge) => command::bridge::bridge(&global, &bridge),
+        Command::Agent(agent) => command::agent::agent(&global, &agent),
         Command::Audit(audit) => command::audit::audit(&global, &audit),
         Command::Route(route) => command::route::route(&global, &route),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),

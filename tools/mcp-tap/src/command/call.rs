@@ -5,6 +5,8 @@ mod ask;
 mod into;
 mod typed;
 
+pub(super) use self::ask::{on_the_terminal, root};
+
 use std::io::{IsTerminal, Read, Write};
 use std::sync::Arc;
 

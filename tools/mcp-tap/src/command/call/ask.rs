@@ -46,7 +46,7 @@ pub(super) fn handler(global: &Global, call: &Call) -> Result<Arc<dyn Handler>, 
 }
 
 /// A folder as a server is told of it.
-fn root(folder: &Path) -> Result<(String, Option<String>), Failure> {
+pub(in crate::command) fn root(folder: &Path) -> Result<(String, Option<String>), Failure> {
     let name = shown(&folder.to_string_lossy(), false);
     let path = folder.canonicalize().map_err(|error| Failure::new(format!("cannot find {name}: {error}")))?;
     let text = path.to_string_lossy();
@@ -107,7 +107,7 @@ const DECLINED: &str = "{\"action\":\"decline\"}";
 const CANCELLED: &str = "{\"action\":\"cancel\"}";
 
 /// A person is asked. Reading a line waits, so that it is done by a thread that may.
-fn on_the_terminal(asked: Asked) -> Reply {
+pub(in crate::command) fn on_the_terminal(asked: Asked) -> Reply {
     Box::pin(async move {
         let answered = tokio::task::spawn_blocking(move || ask_a_person(&asked)).await;
         answered.unwrap_or_else(|_| Err(Cannot::declined()))

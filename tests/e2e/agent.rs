@@ -1,0 +1,384 @@
+//! `mcp-tap agent`: the classic example with real servers and a script in the model's place, recorded and replayed; and with a provider
+//! over HTTP.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::router::configured;
+use crate::support::{Scratch, TAP, talk};
+
+/// A server with `add`, `get_weather` and `get_time`, or one with `read` and `write`: Python, and no package.
+const SERVER: &str = r#"
+import json, os, sys
+which = sys.argv[1]
+folder = sys.argv[2] if len(sys.argv) > 2 else "."
+def schema(**types):
+    return {"type": "object", "properties": {n: {"type": t} for n, t in types.items()}, "required": list(types)}
+TOOLS = {
+    "office": {"add": schema(a="number", b="number"), "get_weather": schema(city="string"), "get_time": schema(zone="string"),
+               "old_weather": schema(city="string"), "translate": schema(text="string")},
+    "files": {"read": schema(path="string"), "write": schema(path="string", text="string")},
+}[which]
+gone = set()
+n_asked = 0
+def say(message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+def ask(method, params):
+    global n_asked
+    n_asked += 1
+    say({"jsonrpc": "2.0", "id": "s%d" % n_asked, "method": method, "params": params})
+    return json.loads(sys.stdin.readline())
+def call(name, arguments):
+    if name == "add":
+        return str(arguments["a"] + arguments["b"])
+    if name == "get_weather":
+        return "%s: 21 degrees, sunny" % arguments["city"]
+    if name == "get_time":
+        return "12:00 in %s" % arguments["zone"]
+    if name == "old_weather":
+        gone.add("old_weather")
+        say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        raise ValueError("the old station is closed")
+    if name == "translate":
+        answer = ask("sampling/createMessage", {"maxTokens": 50, "messages": [{"role": "user", "content": {"type": "text", "text": arguments["text"]}}]})
+        if "error" in answer:
+            raise ValueError("nobody translates: " + answer["error"]["message"])
+        content = answer["result"]["content"]
+        return "translated: " + content["text"]
+    path = os.path.join(folder, os.path.basename(arguments["path"]))
+    if name == "read":
+        return open(path).read()
+    open(path, "w").write(arguments["text"])
+    return "written"
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message.get("method"), message.get("id")
+    if number is None:
+        continue
+    if method == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": which, "version": "1"},
+                  "instructions": "Ask for the " + which + " politely."}
+    elif method == "tools/list":
+        result = {"tools": [{"name": n, "description": n, "inputSchema": s} for n, s in TOOLS.items() if n not in gone]}
+    elif method == "tools/call":
+        try:
+            result = {"content": [{"type": "text", "text": call(message["params"]["name"], message["params"]["arguments"])}]}
+        except Exception as error:
+            result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
+    else:
+        say({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "what?"}})
+        continue
+    say({"jsonrpc": "2.0", "id": number, "result": result})
+"#;
+
+/// A folder with both servers' configuration in it, and a file to read.
+fn servers(scratch: &Scratch) -> String {
+    let script = scratch.path("server.py");
+    std::fs::write(&script, SERVER).unwrap();
+    std::fs::write(scratch.path("notes.txt"), "pears\napples\n").unwrap();
+    let server = |which: &str| json!({"command": "python3", "args": [script, which, scratch.path(".")]});
+    configured(scratch, &json!({"office": server("office"), "files": server("files")}))
+}
+
+fn script(scratch: &Scratch, text: &str) -> String {
+    let path = scratch.path("turns.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn agent(scratch: &Scratch, words: &[&str]) -> Output {
+    // In a session of its own, so that nobody at the terminal of the tests is asked.
+    let tap = scratch.tap([&["agent"], words].concat());
+    let mut command = std::process::Command::new("setsid");
+    command.arg("--wait").arg(TAP).args(tap.get_args());
+    for (name, value) in tap.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    talk(command, b"")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn events(output: &Output) -> Vec<Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The question that needs two tools, as the README has it.
+const QUESTION: &str = "what is the weather in Beijing, and what is 12 + 30?";
+
+const TWO_TOOLS: &str = r#"
+[[turn]]
+expect = ["weather in Beijing", "12 + 30"]
+text = "I will look."
+input_tokens = 100
+output_tokens = 10
+[[turn.calls]]
+name = "office__get_weather"
+arguments = { city = "Beijing" }
+[[turn.calls]]
+name = "office__add"
+arguments = { a = 12, b = 30 }
+
+[[turn]]
+expect = ["21 degrees", "42"]
+text = "It is sunny in Beijing, 21 degrees, and 12 + 30 is 42."
+"#;
+
+#[test]
+fn the_classic_example() {
+    let write = "[[turn]]\n[[turn.calls]]\nname = \"files__write\"\narguments = { path = \"notes.txt\", text = \"apples\\npears\\n\" }\n";
+    for (what, question, turns, words, code, says, n_calls) in [
+        ("two tools", QUESTION, TWO_TOOLS.to_owned(), &["--yes"][..], 0, "12 + 30 is 42.", 2),
+        (
+            "an unknown tool, and the right one",
+            "add 1 and 2",
+            r#"
+[[turn]]
+calls = [{ name = "office__ad", arguments = { a = 1, b = 2 } }]
+[[turn]]
+expect = ["there is no tool `office__ad`", "office__add"]
+calls = [{ name = "office__add", arguments = { a = 1, b = 2 } }]
+[[turn]]
+expect = ["3"]
+text = "three"
+"#
+            .to_owned(),
+            &["--yes"],
+            0,
+            "three",
+            2,
+        ),
+        (
+            "arguments that do not fit",
+            "add",
+            r#"
+[[turn]]
+calls = [{ name = "office__add", arguments = { a = "one" } }]
+[[turn]]
+expect = ["do not fit", "it was not called"]
+text = "I cannot."
+"#
+            .to_owned(),
+            &["--yes"],
+            0,
+            "I cannot.",
+            1,
+        ),
+        (
+            "a tool that fails and is gone then, and another way",
+            "the weather in Bern?",
+            r#"
+[[turn]]
+calls = [{ name = "office__old_weather", arguments = { city = "Bern" } }]
+[[turn]]
+expect = ["the old station is closed"]
+calls = [{ name = "office__get_weather", arguments = { city = "Bern" } }]
+[[turn]]
+expect = ["Bern: 21 degrees"]
+text = "Sunny."
+"#
+            .to_owned(),
+            &["--yes"],
+            0,
+            "Sunny.",
+            2,
+        ),
+        (
+            "a file is read, reordered and written back",
+            "sort notes.txt",
+            format!(
+                "[[turn]]\ncalls = [{{ name = \"files__read\", arguments = {{ path = \"notes.txt\" }} }}]\n{}[[turn]]\nexpect = [\"written\"]\ntext = \"Sorted.\"\n",
+                write.replacen("[[turn]]\n", "[[turn]]\nexpect = [\"pears\"]\n", 1)
+            ),
+            &["--yes"],
+            0,
+            "Sorted.",
+            2,
+        ),
+        // Nobody is there to ask, and nobody said that it is allowed.
+        (
+            "the write is refused",
+            "sort notes.txt",
+            write.to_owned(),
+            &[],
+            4,
+            "a call was refused: files__write: nobody to ask",
+            1,
+        ),
+        (
+            "the write is refused, and the model goes on",
+            "sort notes.txt",
+            format!("{write}[[turn]]\nexpect = [\"nobody to ask\"]\ntext = \"I may not write.\"\n"),
+            &["--go-on-refused"],
+            0,
+            "I may not write.",
+            1,
+        ),
+        (
+            "a server asks the model in the middle of a call",
+            "translate",
+            r#"
+[[turn]]
+calls = [{ name = "office__translate", arguments = { text = "Guten Tag" } }]
+[[turn]]
+expect = ["Guten Tag"]
+text = "Good day"
+[[turn]]
+expect = ["translated: Good day"]
+text = "It says: good day."
+"#
+            .to_owned(),
+            &["--yes", "--allow-sampling", "1"],
+            0,
+            "It says: good day.",
+            1,
+        ),
+        (
+            "too many rounds",
+            "?",
+            "[[turn]]\ncalls = [{ name = \"office__get_time\", arguments = { zone = \"UTC\" } }]\n".repeat(3),
+            &["--yes", "--max-rounds", "2"],
+            3,
+            "the model was asked 2 times",
+            2,
+        ),
+        (
+            "too many calls",
+            "?",
+            "[[turn]]\ncalls = [{ name = \"office__get_time\", arguments = { zone = \"UTC\" } }]\n".repeat(3),
+            &["--yes", "--max-calls", "1"],
+            3,
+            "1 calls were made",
+            1,
+        ),
+        (
+            "too many tokens",
+            QUESTION,
+            TWO_TOOLS.to_owned(),
+            &["--yes", "--max-tokens", "50"],
+            3,
+            "110 tokens were spent",
+            2,
+        ),
+        (
+            "an answer that is cut",
+            "?",
+            "[[turn]]\ntext = \"so\"\nstop = \"length\"\n".to_owned(),
+            &[],
+            3,
+            "cut at its limit",
+            0,
+        ),
+        (
+            "a model that refuses",
+            "?",
+            "[[turn]]\nstop = \"refused\"\n".to_owned(),
+            &[],
+            4,
+            "the model will not answer",
+            0,
+        ),
+        ("another question", "what?", TWO_TOOLS.to_owned(), &[], 1, "expects `weather in Beijing`", 0),
+    ] {
+        let scratch = Scratch::new();
+        let file = servers(&scratch);
+        let turns = script(&scratch, &turns);
+        let output = agent(&scratch, &[&["--config", &file, "--script", &turns], words, &[question]].concat());
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{what}: {out}{err}");
+        assert!(out.contains(says) || err.contains(says), "{what}: {out}{err}");
+        // What the tests of the model's words are about is in the recording, and judged as what it is.
+        let audit = talk(scratch.tap(["audit", "--json"]), b"");
+        let audited = text(&audit.stdout).lines().count();
+        let unknown = usize::from(what.starts_with("an unknown") || what.starts_with("arguments"));
+        assert_eq!(audited + unknown, n_calls, "{what}: {}", text(&audit.stdout));
+        let notes = std::fs::read_to_string(scratch.path("notes.txt")).unwrap();
+        assert_eq!(notes == "apples\npears\n", what.contains("written back"), "{what}: {notes}");
+        let checked = talk(scratch.tap(["check", "agent", "--level", "error"]), b"");
+        assert!(checked.status.success(), "{what}: {}", text(&checked.stdout));
+        // The same run again, with nothing but the recording.
+        let replayed = agent(&scratch, &["--replay", "agent", "--json"]);
+        let last = events(&replayed).pop().unwrap();
+        assert_eq!(replayed.status.code(), Some(code), "{what}: {}{}", text(&replayed.stdout), text(&replayed.stderr));
+        assert!(last["ending"].is_string(), "{what}: {last}");
+    }
+}
+
+#[test]
+fn a_run_is_replayed_from_a_file_without_servers_and_what_differs_is_told() {
+    let scratch = Scratch::new();
+    let file = servers(&scratch);
+    let turns = script(&scratch, TWO_TOOLS);
+    let output = agent(&scratch, &["--config", &file, "--script", &turns, "--yes", "-q", QUESTION]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "It is sunny in Beijing, 21 degrees, and 12 + 30 is 42.\n");
+    let run = scratch.path("run.jsonl");
+    let run = run.to_str().unwrap();
+    assert!(talk(scratch.tap(["export", "agent", "-o", run]), b"").status.success());
+    let other = Scratch::new();
+    // Nothing is there but the file: no server, no model, no database. Each time the same.
+    let once = agent(&other, &["--replay", run, "--json"]);
+    for _ in 0..3 {
+        let again = agent(&other, &["--replay", run, "--json"]);
+        let without_times = |output: &Output| {
+            let mut events = events(output);
+            events.iter_mut().filter_map(Value::as_object_mut).for_each(|event| drop(event.remove("ms")));
+            events
+        };
+        assert_eq!(without_times(&again), without_times(&once));
+        assert!(again.status.success() && !Path::new(&other.path("tap.db")).exists());
+    }
+    // Real tools say the same: nothing differs.
+    let live = ["--replay", run, "--live", "tools", "--config", &file, "--yes", "--json"];
+    let same = agent(&scratch, &live);
+    assert!(same.status.success(), "{}{}", text(&same.stdout), text(&same.stderr));
+    // A server that says something else does.
+    let changed = SERVER.replace("21 degrees", "9 degrees");
+    std::fs::write(scratch.path("server.py"), changed).unwrap();
+    let differs = agent(&scratch, &live);
+    let told: Vec<Value> = events(&differs).into_iter().filter(|event| event.get("different").is_some()).collect();
+    assert_eq!((differs.status.code(), told.len()), (Some(5), 1), "{}", text(&differs.stdout));
+    assert!(told[0]["different"].as_str().unwrap().contains("9 degrees"), "{told:?}");
+    // A model that calls something else is told what the recording has not.
+    let other_turns = script(
+        &other,
+        &TWO_TOOLS
+            .replace("a = 12", "a = 13")
+            .replace("expect = [\"21 degrees\", \"42\"]", "expect = [\"not called\"]"),
+    );
+    let output = agent(&other, &["--replay", run, "--live", "model", "--json", "--script", &other_turns]);
+    let code = output.status.code();
+    assert_eq!(code, Some(2), "--script and --replay exclude each other: {}", text(&output.stderr));
+    let not_a_run = agent(&scratch, &["--replay", "office"]);
+    assert!(text(&not_a_run.stderr).contains("is no run of an agent"), "{}", text(&not_a_run.stderr));
+}
+
+#[test]
+fn every_step_is_in_the_recording() {
+    let scratch = Scratch::new();
+    let file = servers(&scratch);
+    let turns = script(&scratch, TWO_TOOLS);
+    let output = agent(&scratch, &["--config", &file, "--script", &turns, "--yes", QUESTION]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let log = text(&talk(scratch.tap(["log", "-s", "agent"]), b"").stdout);
+    for step in ["agent/model", "office__get_weather", "office__add"] {
+        assert!(log.contains(step), "{step}: {log}");
+    }
+    let log = text(&talk(scratch.tap(["log", "-s", "agent", "--frames"]), b"").stdout);
+    assert!(log.contains("agent/user") && log.contains("agent/end"), "{log}");
+    let sessions = text(&talk(scratch.tap(["ls", "--json"]), b"").stdout);
+    assert_eq!(sessions.lines().count(), 3, "{sessions}");
+    // What the server says of itself, and where the call belongs in the trace.
+    let messages = text(&talk(scratch.tap(["export", "agent", "-o", "-", "--lossless"]), b"").stdout);
+    assert!(messages.contains("Ask for the office politely."), "{messages}");
+    let messages = text(&talk(scratch.tap(["export", "office", "-o", "-", "--lossless"]), b"").stdout);
+    assert!(messages.contains("traceparent"), "{messages}");
+}
