@@ -9,6 +9,7 @@ use std::process::Output;
 use tap_models::Format;
 
 use self::fake::{Fake, Way};
+use crate::http::tls::serve_few;
 use crate::support::{Scratch, talk};
 
 /// What is asked with `ask`, beside the model.
@@ -186,5 +187,31 @@ fn whoever_stops_waiting_lets_go_of_the_request() {
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
         crate::support::wait_until("the provider sees that nobody waits", || fake.n_left() == 1);
         assert_eq!(crate::support::wait_for(&mut child).code(), Some(2));
+    }
+}
+
+#[test]
+fn a_provider_is_trusted_by_the_certificates_that_are_named() {
+    let scratch = Scratch::new();
+    let server = serve_few(&scratch, "localhost", false, &["http/1.1"], 1);
+    let base = format!("https://localhost:{}/v1", server.address.port());
+    let authority = server.authority.display().to_string();
+    for (more, expected) in [
+        (&["--model-retries", "0"][..], "its issuer is unknown; --model-cacert FILE or SSL_CERT_FILE"),
+        // It is understood, and says something else than a provider.
+        (&["--model-cacert", &authority], "the provider's answer cannot be read"),
+    ] {
+        let mut tap = scratch.tap(["ask", "--model", "m", "--base-url", &base, "hi"]);
+        let stderr = text(
+            &talk(
+                {
+                    tap.args(more);
+                    tap
+                },
+                b"",
+            )
+            .stderr,
+        );
+        assert!(stderr.contains(expected), "{stderr}");
     }
 }
