@@ -150,6 +150,30 @@ fn an_answer_can_be_had_as_a_whole_and_be_paid_for() {
 }
 
 #[test]
+fn calls_of_several_tools_at_once_are_read() {
+    const CALLS: &[(&str, &str)] = &[("add", r#"{"a":1.0,"b":"é"}"#), ("get_time", "{}"), ("add", r#"{"a":1e400}"#)];
+    for format in Format::ALL {
+        for more in [&["--json"][..], &["--json", "--no-stream"]] {
+            let scratch = Scratch::new();
+            let fake = Fake::start(&[Way::Calls(CALLS)]);
+            let output = ask(&scratch, &fake, format, more);
+            // Nobody is there to make them.
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            let stdout = text(&output.stdout);
+            let done: serde_json::Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+            let calls: Vec<(&str, &str)> = done["calls"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|call| (call["name"].as_str().unwrap(), call["arguments"].as_str().unwrap()))
+                .collect();
+            assert_eq!(calls, CALLS, "{stdout}");
+            assert_eq!((done["done"].as_str(), done["output_tokens"].as_u64()), (Some("tool_calls"), Some(7)));
+        }
+    }
+}
+
+#[test]
 fn a_model_that_seals_no_reasoning_is_asked_without() {
     let scratch = Scratch::new();
     let fake = Fake::start(&[Way::RefusesToSeal, Way::Answers]);
