@@ -32,6 +32,7 @@ mod inspector;
 mod judging;
 mod keeping;
 mod kits;
+mod policy;
 mod provider;
 mod recording;
 mod recordings;

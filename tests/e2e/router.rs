@@ -23,19 +23,19 @@ open() { hear; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message"
 result '{"protocolVersion":"2025-11-25","capabilities":'"$1"',"serverInfo":{"name":"sh","version":"1"}}'; hear; }
 "#;
 
-fn sh(script: &str) -> Value {
+pub(crate) fn sh(script: &str) -> Value {
     json!({"command": "sh", "args": ["-c", format!("{PRELUDE}{script}")]})
 }
 
 /// A configuration in a file of its own.
-fn configured(scratch: &Scratch, servers: &Value) -> String {
+pub(crate) fn configured(scratch: &Scratch, servers: &Value) -> String {
     let path = scratch.path("mcp.json");
     std::fs::write(&path, json!({ "mcpServers": servers }).to_string()).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
 /// `mcp-tap route` as the server of a host.
-async fn host(scratch: &Scratch, words: &[&str], revisions: Revisions, handler: Arc<dyn Handler>) -> Client {
+pub(crate) async fn host(scratch: &Scratch, words: &[&str], revisions: Revisions, handler: Arc<dyn Handler>) -> Client {
     let command = scratch.tap(words);
     let environment = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     let launch = Launch {
@@ -49,18 +49,18 @@ async fn host(scratch: &Scratch, words: &[&str], revisions: Revisions, handler: 
     Client::connect(&target, &options).await.unwrap()
 }
 
-fn run(test: impl Future<Output = ()>) {
+pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(LIMIT, test).await.unwrap() });
 }
 
-async fn names(client: &Client, kind: ListKind) -> Vec<String> {
+pub(crate) async fn names(client: &Client, kind: ListKind) -> Vec<String> {
     let listing = client.list(kind, CallOptions::default()).await.unwrap();
     listing.items.iter().map(|item| item.text(kind.key()).unwrap()).collect()
 }
 
 /// The text of a call's result, and whether it failed.
-async fn call(client: &Client, tool: &str, arguments: &Value) -> (String, bool) {
+pub(crate) async fn call(client: &Client, tool: &str, arguments: &Value) -> (String, bool) {
     let result = client.call_tool(tool, Some(&arguments.to_string()), CallOptions::default()).await.unwrap();
     let result: Value = serde_json::from_slice(&result.0).unwrap();
     (result["content"][0]["text"].as_str().unwrap_or_default().to_owned(), result["isError"] == true)

@@ -6,6 +6,7 @@ mod keep;
 mod member;
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -17,8 +18,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::adapt;
-use crate::catalog::{Catalog, Offer};
+use crate::audit::{Audit, Called, Came};
+use crate::catalog::{Catalog, Entry, Offer};
 use crate::naming::Naming;
+use crate::policy::{Consent, Decider, Decision, Policy, Question, Verdict};
 use crate::rules::ServerRules;
 use keep::{Shared, keep};
 use member::{Failed, Member};
@@ -38,13 +41,22 @@ pub struct ServerPlan {
 }
 
 /// How a router behaves.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct RouterOptions {
     /// How names are made.
     pub naming: Naming,
     /// Which servers are used, by their roles; all where nothing is said.
     pub roles: BTreeSet<String>,
+    /// Which calls are made, and about which a person is asked.
+    pub policy: Policy,
+    /// Asks a person. Where there is nobody, what would be asked is refused.
+    pub ask: Option<Ask>,
+    /// Told of each call, and who allowed it.
+    pub audit: Option<Arc<dyn Audit>>,
 }
+
+/// Asks a person whether a call is to be made. A call that is given up drops the future.
+pub type Ask = Arc<dyn Fn(Question) -> Pin<Box<dyn Future<Output = Consent> + Send>> + Send + Sync>;
 
 /// Something that whoever uses a router is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +121,7 @@ impl Router {
             unsettled: watch::Sender::new(n_members),
             started: Instant::now(),
             log_level: Mutex::default(),
+            allowed: Mutex::default(),
         });
         let tasks = (0..n_members).map(|index| tokio::spawn(keep(shared.clone(), index))).collect();
         Self { shared, tasks }
@@ -161,9 +174,30 @@ impl Router {
             let what = format!("the arguments do not fit `{name}`, and it was not called: {}", unfit.join("; "));
             return Ok(adapt::error_result(&what));
         }
+        let arguments = params.get("arguments").map_or(&b"{}"[..], Node::bytes);
+        let mut called = Called::begin(self.shared.options.audit.clone(), &member.name, &entry.original, arguments);
+        let decided = self.confirm(&member.name, entry, arguments, call.tag).await;
+        called.decided(&decided);
+        if decided.verdict == Verdict::Deny {
+            let why = decided.because.map(|why| format!(": {why}")).unwrap_or_default();
+            let what = match decided.by {
+                Decider::Person => format!("the person who was asked refused the call of `{name}`; it was not made"),
+                Decider::Nobody => {
+                    format!("a person has to allow calls of `{name}`, and there is nobody to ask; it was not made{why}")
+                }
+                _ => format!("the host's rules do not allow this call of `{name}`; it was not made{why}"),
+            };
+            return Ok(adapt::error_result(&what));
+        }
         let passed = adapt::params(Some(params), &[("name", tap_peer::quoted(&entry.original))]);
         let host = call.revision;
-        match member.request("tools/call", passed, call).await {
+        let outcome = member.request("tools/call", passed, call).await;
+        called.came(match &outcome {
+            Ok(result) => Came::Result(result.node()),
+            Err(Failed::Server(reply)) => Came::Error(&reply.message),
+            Err(failed) => Came::Nothing(failed.says(&member.name)),
+        });
+        match outcome {
             Ok(result) => {
                 let unfit = entry.unfit_result(result.node());
                 if !unfit.is_empty() {
@@ -175,6 +209,41 @@ impl Router {
             Err(Failed::Server(reply)) => Err(reply),
             Err(failed) => Ok(adapt::error_result(&failed.says(&member.name))),
         }
+    }
+
+    /// Whether a call is to be made, by the rules and whoever is asked.
+    async fn confirm(&self, server: &str, entry: &Entry, arguments: &[u8], tag: u64) -> Decision {
+        let options = &self.shared.options;
+        let mut decided = options.policy.decide(server, &entry.original, Node::new(arguments));
+        if decided.verdict != Verdict::Ask {
+            return decided;
+        }
+        let allowed = || self.shared.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if allowed().has(server, &entry.original) {
+            return Decision { verdict: Verdict::Allow, by: Decider::Before, because: None };
+        }
+        let annotations = Node::new(&entry.item).get("annotations");
+        let question = Question {
+            server: server.to_owned(),
+            tool: entry.original.clone(),
+            arguments: String::from_utf8_lossy(arguments).into_owned(),
+            because: decided.because.clone(),
+            annotations: annotations.map(|node| String::from_utf8_lossy(node.bytes()).into_owned()),
+            tag,
+        };
+        let consent = match &options.ask {
+            Some(ask) => ask(question).await,
+            None => Consent::Nobody,
+        };
+        (decided.verdict, decided.by) = match consent {
+            Consent::Yes | Consent::Always => (Verdict::Allow, Decider::Person),
+            Consent::No => (Verdict::Deny, Decider::Person),
+            Consent::Nobody => (Verdict::Deny, Decider::Nobody),
+        };
+        if consent == Consent::Always {
+            allowed().add(server, &entry.original);
+        }
+        decided
     }
 
     /// Gets a prompt by its name here.

@@ -4,10 +4,12 @@
 //! asks goes to the host: as a request in the legacy era, as a result that requires input in the modern one, where the call
 //! goes on when the host asks again.
 //!
-//! `serve/answer.rs` answers requests of the host's, `serve/ask.rs` asks it what servers ask.
+//! `serve/answer.rs` answers requests of the host's, `serve/ask.rs` asks it what servers ask, `serve/confirm.rs` whether a call
+//! is to be made.
 
 mod answer;
 mod ask;
+mod confirm;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -279,7 +281,9 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         });
         let events = self.events.clone();
         let hear: Hear = Arc::new(move |news| drop(events.send(Event::News(news))));
-        let router = Arc::new(Router::start(plans.collect(), self.options.router.clone(), hear));
+        let mut options = self.options.router.clone();
+        options.ask.get_or_insert_with(|| confirm::by_elicitation(self.events.clone()));
+        let router = Arc::new(Router::start(plans.collect(), options, hear));
         self.router = Some(router.clone());
         router
     }

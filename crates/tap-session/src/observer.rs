@@ -362,6 +362,11 @@ impl Observer {
         }
     }
 
+    /// Forgets messages to which something could be done that passed some time ago.
+    pub(crate) fn settle(&mut self) {
+        self.passed.settle();
+    }
+
     /// Waits no longer for an answer to this request.
     pub(crate) fn forget(&mut self, scope: u64, direction: Direction, raw_id: &RawId, at: At) {
         let key = (scope, direction, raw_id.clone());

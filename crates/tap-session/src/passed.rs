@@ -14,6 +14,9 @@ use crate::row::At;
 /// Messages that are remembered. In one read of 64 KiB there are fewer, unless they are very short.
 pub const PASSED_LIMIT: usize = 4096;
 
+/// Messages that a copy remembers which is kept for long. There are thousands of these in a long session.
+const SETTLED_LIMIT: usize = 64;
+
 /// Messages that are held at a time and remembered.
 const HELD_LIMIT: usize = 100_000;
 
@@ -66,6 +69,13 @@ impl Passed {
             self.newest.pop_front();
         }
         self.newest.push_back(message);
+    }
+
+    /// Forgets all but what something may yet be done to, as a rule, and what is held: for copies that are kept for long.
+    pub(crate) fn settle(&mut self) {
+        let n_old = self.newest.len().saturating_sub(SETTLED_LIMIT);
+        // Made anew, for a part of a vector holds on to the chunks of the whole.
+        self.newest = self.newest.iter().skip(n_old).cloned().collect();
     }
 
     /// One that is held.

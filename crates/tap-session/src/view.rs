@@ -110,6 +110,7 @@ impl View {
     /// Forgets what is needed to take frames anew.
     pub(crate) fn settle(&mut self) {
         self.past = Past::default();
+        self.observer.settle();
     }
 
     fn remember(&mut self, stamp: &Stamp, frame: &Frame) {

@@ -233,7 +233,10 @@ impl Store {
     }
 
     /// Changes something in one transaction.
-    fn change<T>(&self, change: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn change<T>(
+        &self,
+        change: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         let mut connection = self.connection.borrow_mut();
         let run = || {
             let transaction = connection.transaction_with_behavior(Immediate)?;

@@ -9,6 +9,7 @@
 
 mod about;
 mod acts;
+mod audit;
 mod bookmarks;
 mod derive;
 mod error;
@@ -33,6 +34,7 @@ mod traffic;
 mod writer;
 
 pub use about::Called;
+pub use audit::{AuditLog, AuditRow};
 pub use bookmarks::{Bookmark, NAME_CHARS, NOTE_CHARS, Refused, is_name};
 pub use error::StoreError;
 pub use marks::Mark;

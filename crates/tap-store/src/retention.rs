@@ -123,6 +123,9 @@ impl Store {
     ///
     /// When the database cannot be read or written.
     pub fn prune(&self, limits: &Limits, mut gone: impl FnMut(&Session, Goes)) -> Result<(), StoreError> {
+        if let Some(oldest_unix_ns) = limits.oldest_unix_ns {
+            self.prune_audit(oldest_unix_ns)?;
+        }
         // One by one, for how much each of them frees is known only afterwards.
         let mut refused: Vec<SessionId> = Vec::new();
         loop {
@@ -227,6 +230,7 @@ impl Store {
                 let _ = self.set_bookmark(id, &mark)?;
             }
         }
+        self.merge_audit(other)?;
         progress(n_sessions, n_sessions);
         Ok(merged)
     }

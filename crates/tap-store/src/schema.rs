@@ -13,11 +13,12 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use crate::error::StoreError;
 
 /// One statement list a schema version; the first makes version 1. A landed one is never changed.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../migrations/0001_ground.sql"),
     include_str!("../migrations/0002_http.sql"),
     include_str!("../migrations/0003_marks.sql"),
     include_str!("../migrations/0004_acts.sql"),
+    include_str!("../migrations/0005_audit.sql"),
 ];
 
 /// The newest schema that this crate knows.

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the words that explain it. Help, man page and completions come from here.
 
+mod audit;
 mod client;
 mod db;
 mod diff;
@@ -24,7 +25,8 @@ use tap_session::Rule;
 
 use crate::reference::Reference;
 
-pub(crate) use self::client::{Bridge, Call, Lock, Route, Server, Servers, Tools};
+pub(crate) use self::audit::Audit;
+pub(crate) use self::client::{Asking, Bridge, Call, Lock, Route, Server, Servers, Tools};
 pub(crate) use self::db::{Db, DbCommand, Prune};
 pub(crate) use self::diff::{Comparing, Diff, DiffFormat};
 pub(crate) use self::doctor::Doctor;
@@ -152,6 +154,11 @@ pub(crate) enum Command {
     /// stops no other, and is started again. Either side may speak either era of the protocol. What passes is recorded, the
     /// host's side and each server's as sessions of their own.
     Route(Box<Route>),
+    /// Print the calls that `route` made: which, of what, who allowed them, what came back
+    ///
+    /// The newest come last. A call that a rule or a person refused is noted as well. The audit stays when sessions are deleted;
+    /// `db prune --older-than` shortens it.
+    Audit(Audit),
     /// Print the tools of servers in the format of a model's interface
     ///
     /// Named, chosen and described as `route` would hand them over. What an interface does not take of a schema is said in

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod ask;
+pub(crate) mod audit;
 pub(crate) mod breakpoints;
 pub(crate) mod bridge;
 mod bridge_http;

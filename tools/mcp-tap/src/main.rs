@@ -4,9 +4,11 @@
 //! `command/run.rs` is the one that stands between a host and a server.
 
 mod arguments;
+mod auditing;
 mod command;
 mod comparing;
 mod configuration;
+mod confirm;
 mod control;
 mod counting;
 mod credentials;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Call(call) => command::call::call(&global, *call),
         Command::Lock(lock) => command::lock::lock(&global, &lock),
         Command::Bridge(bridge) => command::bridge::bridge(&global, &bridge),
+        Command::Audit(audit) => command::audit::audit(&global, &audit),
         Command::Route(route) => command::route::route(&global, &route),
         Command::Inspect(inspect) => command::inspect::inspect(&global, &inspect),
         Command::Ls(list) => command::ls::ls(&global, &list),

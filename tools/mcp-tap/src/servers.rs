@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tap_hosts::{CommandLine, Document, Format, Host, Lookup, Remote, Shape, fill};
-use tap_router::ServerRules;
+use tap_router::{Policy, ServerRules};
 
 use crate::failure::{Failure, nearest};
 use crate::text::shown;
@@ -43,6 +43,8 @@ pub(crate) enum Launch {
 pub(crate) struct Configuration {
     /// The servers that are switched on, in the file's order.
     pub(crate) servers: Vec<Configured>,
+    /// Which calls are made, and about which a person is asked.
+    pub(crate) policy: Policy,
     /// What of it was left out, and why; each with its place.
     pub(crate) problems: Vec<String>,
 }
@@ -62,6 +64,19 @@ impl Configuration {
             Failure::new(format!("{place}: {what}"))
                 .hint("it is a host's configuration, such as {\"mcpServers\": {\"NAME\": {\"command\": …}}}, or [servers.NAME] in TOML")
         })
+    }
+
+    /// Takes its rules about calls from a file of their own.
+    pub(crate) fn take_policy(&mut self, path: &Path) -> Result<(), Failure> {
+        let place = shown(&path.to_string_lossy(), false);
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("cannot read the rules in {place}: {error}")))?;
+        let read = own::read_policy(&text, |variable| std::env::var(variable).ok());
+        self.policy = read.map_err(|what| {
+            Failure::new(format!("{place}: {what}"))
+                .hint("rules are TOML: [[rules]] with `tool = \"write_*\"` and `then = \"ask\"`")
+        })?;
+        Ok(())
     }
 
     /// Reads a host's configuration. A tap that stands before a server is left out: there is one here.

@@ -79,6 +79,7 @@ const WHO_MAY_KNOW_WHOM: &[(&str, MayKnow)] = &[
         ]),
     ),
     ("tap-models", MayKnow::Only(&["tap-jsonrpc"])),
+    ("tap-agent", MayKnow::Only(&["tap-models"])),
     ("tap-router", MayKnow::Only(&["tap-jsonrpc", "tap-peer", "tap-protocol", "tap-schema", "tap-session"])),
     ("mcp-tap", MayKnow::All),
     ("tap-echo-server", MayKnow::Only(&[])),
@@ -108,6 +109,7 @@ const SANS_IO: &[&str] = &[
     "tap-hosts",
     "tap-inspector",
     "tap-models",
+    "tap-agent",
 ];
 
 /// What a crate without input and output must not depend on.

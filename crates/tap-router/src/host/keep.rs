@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::member::Member;
 use super::{Hear, News, RouterOptions};
 use crate::catalog::{Catalog, Offer};
+use crate::policy::Allowed;
 
 /// How often a server is tried that cannot be connected to, before it is left alone.
 const ATTEMPTS: u32 = 4;
@@ -27,6 +28,8 @@ pub(super) struct Shared {
     pub(super) unsettled: watch::Sender<usize>,
     pub(super) started: Instant,
     pub(super) log_level: Mutex<Option<&'static str>>,
+    /// What a person has allowed for as long as the router is there.
+    pub(super) allowed: Mutex<Allowed>,
 }
 
 impl Shared {

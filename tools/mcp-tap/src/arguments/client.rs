@@ -153,6 +153,19 @@ pub(crate) struct Route {
     /// What to call the session of the host's side
     #[arg(long, value_name = "NAME", default_value = "route")]
     pub(crate) name: String,
+    /// Who is asked about calls for which a rule says so: the host, with a form, or whoever is at the terminal
+    #[arg(long, value_name = "WHO", value_enum, default_value = "host")]
+    pub(crate) ask: Asking,
+    /// Note calls in the audit even with --no-record: for the routers of sessions over HTTP
+    #[arg(long, hide = true)]
+    pub(crate) audit: bool,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asking {
+    Host,
+    Terminal,
 }
 
 /// Which servers of a configuration, and how they are used.
@@ -167,6 +180,12 @@ pub(crate) struct Servers {
     /// Offer the tools in this file of `mcp-tap lock` alone, and none that was changed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) lock: Option<PathBuf>,
+    /// With --lock: a server that is not in the file is taken as it is when it is first seen, and put into it
+    #[arg(long, requires = "lock")]
+    pub(crate) trust_first: bool,
+    /// Rules about calls in this file, [[rules]] in TOML: which are made, refused, or asked about
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
     /// Call tools and prompts as their servers do; of two with the same name the second is left out
     #[arg(long)]
     pub(crate) plain_names: bool,

@@ -11,11 +11,12 @@ use tap_router::canonical;
 use super::client::{Meant, meant_and_left_out, run_until_stopped};
 use super::diff::text::drift_items;
 use super::tools::{Offered, ask_all};
-use crate::arguments::{Global, Lock};
+use crate::arguments::{Global, Lock, Server, Servers};
 use crate::failure::{COULD_NOT, Failure, NO};
 use crate::new_file::{NewFile, Readers, cannot_write};
 use crate::output::{Output, Style};
 use crate::recording::say;
+use crate::servers::Configured;
 use crate::text::{counted, pretty, shown};
 
 /// The member that says what the file is, and its version.
@@ -43,7 +44,7 @@ pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
             .hint("name it: --config FILE, --url URL, --session REF or -- COMMAND"));
     }
     let (servers, n_left_out) = meant_and_left_out(global, &lock.server)?;
-    let (now, n_failed) = offered(global, lock, &servers)?;
+    let (now, n_failed) = offered(global, &lock.server, &servers)?;
     let n_failed = n_failed + n_left_out;
     if let Some(locked) = before.as_ref().filter(|_| lock.check) {
         return check(global, lock, locked, &now, n_failed);
@@ -55,11 +56,9 @@ pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
         told_changes(before, &now).iter().for_each(|line| say(line));
     }
     let mut locked = before.unwrap_or_default();
-    let n_items: usize = now.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum();
+    let n_items = n_items(&now);
     locked.extend(now);
-    let file = NewFile::create(&lock.file, Readers::Usual)?;
-    file.writer()?.write_all(written(&locked).as_bytes()).map_err(|error| cannot_write(&lock.file, &error))?;
-    file.finish()?;
+    write(&lock.file, &locked)?;
     if !global.quiet {
         say(&format!(
             "{} of {} held fast in {}; look through it, and keep it with your code",
@@ -69,6 +68,46 @@ pub(crate) fn lock(global: &Global, lock: &Lock) -> Result<u8, Failure> {
         ));
     }
     Ok(0)
+}
+
+fn n_items(locked: &Locked) -> usize {
+    locked.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
+}
+
+fn write(path: &Path, locked: &Locked) -> Result<(), Failure> {
+    let file = NewFile::create(path, Readers::Usual)?;
+    file.writer()?.write_all(written(locked).as_bytes()).map_err(|error| cannot_write(path, &error))?;
+    file.finish()
+}
+
+/// What is held fast in a file, with those servers put into it that are not there yet, as they are now: trust on first use.
+pub(super) fn read_trusting(
+    global: &Global,
+    path: &Path,
+    configured: &[&Configured],
+    wanted: &Servers,
+) -> Result<Locked, Failure> {
+    let mut locked = if path.is_file() { read(path)? } else { Locked::new() };
+    let new = configured.iter().filter(|server| !locked.contains_key(&server.name));
+    let new: Vec<Meant> = new.map(|server| Meant::configured(server)).collect::<Result<_, _>>()?;
+    if new.is_empty() {
+        return Ok(locked);
+    }
+    // They are asked once before they are used, as `mcp-tap lock` would.
+    let how = Server { timeout: wanted.timeout, no_record: wanted.no_record, ..Server::default() };
+    let (now, _) = offered(global, &how, &new)?;
+    if !global.quiet {
+        for (name, lists) in &now {
+            let n_items = lists.values().map(BTreeMap::len).sum::<usize>() as u64;
+            let (name, file) = (shown(name, false), shown(&path.to_string_lossy(), false));
+            say(&format!("{name} is seen for the first time: {} held fast in {file}", counted(n_items, "thing")));
+        }
+    }
+    if !now.is_empty() {
+        locked.extend(now);
+        write(path, &locked)?;
+    }
+    Ok(locked)
 }
 
 /// What becomes of an existing file, a line for each server: what is added, changed, removed, and which servers are kept.
@@ -109,8 +148,8 @@ fn told_changes(before: &Locked, now: &Locked) -> Vec<String> {
 }
 
 /// What servers offer now, and how many could not be asked.
-fn offered(global: &Global, lock: &Lock, servers: &[Meant]) -> Result<(Locked, usize), Failure> {
-    let asked = run_until_stopped(async { Ok(ask_all(global, &lock.server, servers).await) })?;
+fn offered(global: &Global, how: &Server, servers: &[Meant]) -> Result<(Locked, usize), Failure> {
+    let asked = run_until_stopped(async { Ok(ask_all(global, how, servers).await) })?;
     let (mut now, mut n_failed) = (Locked::new(), 0);
     for (server, asked) in servers.iter().zip(asked) {
         match asked {

@@ -14,7 +14,7 @@ use tap_frame::Stream;
 use tap_jsonrpc::Node;
 use tap_peer::{LinkEnd, Outlet, Recorder};
 use tap_relay::{Clock, Copies};
-use tap_router::{Front, FrontOptions, Naming, RouterOptions, Server, serve};
+use tap_router::{Audit, Front, FrontOptions, Naming, RouterOptions, Server, serve};
 use tap_session::Implementation;
 use tap_store::{EndReason, Transport};
 use tokio::sync::mpsc;
@@ -23,7 +23,9 @@ use super::bridge_http::bridge_http;
 use super::bridge_stdio::host::{read_lines, start_writer};
 use super::client::{Meant, Recorded, reason_of};
 use super::stop::Stop;
-use crate::arguments::{Global, HttpSide, Route, Servers};
+use crate::arguments::{Asking, Global, HttpSide, Route, Servers};
+use crate::auditing::Auditing;
+use crate::confirm;
 use crate::failure::Failure;
 use crate::paths::lossy;
 use crate::recording::{Recording, copies, say, session_start};
@@ -56,7 +58,10 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
             .hint("name one with --config: the file that your host has, with `mcpServers`, or one in TOML"));
     };
     let place = shown(&path.to_string_lossy(), false);
-    let configuration = Configuration::read(path)?;
+    let mut configuration = Configuration::read(path)?;
+    if let Some(path) = &wanted.policy {
+        configuration.take_policy(path)?;
+    }
     for problem in &configuration.problems {
         say(&format!("{place}: {problem}"));
     }
@@ -65,8 +70,17 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
         names => names.iter().map(|name| configuration.find(name)).collect::<Result<_, _>>()?,
     };
     let naming = if wanted.plain_names { Naming::Plain } else { Naming::Prefixed };
-    let options = RouterOptions { naming, roles: wanted.role.iter().cloned().collect() };
-    let locked = wanted.lock.as_deref().map(super::lock::read).transpose()?;
+    let options = RouterOptions {
+        naming,
+        roles: wanted.role.iter().cloned().collect(),
+        policy: configuration.policy.clone(),
+        ..RouterOptions::default()
+    };
+    let locked = match (&wanted.lock, wanted.trust_first) {
+        (Some(path), true) => Some(super::lock::read_trusting(global, path, &configured, wanted)?),
+        (Some(path), false) => Some(super::lock::read(path)?),
+        (None, _) => None,
+    };
     // Who names servers is not told off for others.
     let n_left_out = if wanted.server.is_empty() { configuration.problems.len() } else { 0 };
     let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options, n_left_out };
@@ -108,7 +122,10 @@ pub(crate) fn route(global: &Global, route: &Route) -> Result<u8, Failure> {
     if let (Some(address), Some(path)) = (route.http, &global.config) {
         return over_http(global, route, path, address);
     }
-    let options = options(route, &planned);
+    let mut options = options(route, &planned);
+    if route.ask == Asking::Terminal {
+        options.router.ask = Some(confirm::on_the_terminal());
+    }
     let done = serve_stdio(global, route, planned.servers, options);
     for sessions in &planned.sessions {
         sessions.finish();
@@ -138,7 +155,7 @@ fn options(route: &Route, planned: &Planned) -> FrontOptions {
 }
 
 /// Serves the host on our standard streams.
-fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, options: FrontOptions) -> Result<(), Failure> {
+fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, mut options: FrontOptions) -> Result<(), Failure> {
     let cannot_start = |error: std::io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(cannot_start)?;
     // Signals are taken before anything is begun that they would cut off.
@@ -150,6 +167,9 @@ fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, options: Fr
     let copies = copies(clock);
     let command = lossy(&std::env::args_os().collect::<Vec<OsString>>());
     let start = session_start(clock, Transport::Stdio, route.name.clone(), command);
+    let auditing = (!route.servers.no_record || route.audit)
+        .then(|| Auditing::begin(global.database(), start.uuid.clone(), "route"));
+    options.router.audit = auditing.clone().map(|auditing| auditing as Arc<dyn Audit>);
     let recording = match route.servers.no_record {
         true => Recording::none(copies.clone()),
         false => Recording::begin(global.database(), start, copies.clone()),
@@ -192,6 +212,9 @@ fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, options: Fr
     runtime.shutdown_timeout(LAST_RECORDS);
     let _ = all_written.recv_timeout(LAST_WRITES);
     recording.finish(&copies, clock, Some(EndReason::Stopped));
+    if let Some(auditing) = auditing {
+        auditing.finish();
+    }
     Ok(())
 }
 
@@ -218,6 +241,19 @@ fn over_http(
     servers.server.iter().for_each(|name| add("--server", name.as_ref()));
     servers.role.iter().for_each(|role| add("--role", role.as_ref()));
     servers.lock.iter().for_each(|file| add("--lock", file.as_os_str()));
+    servers.policy.iter().for_each(|file| add("--policy", file.as_os_str()));
+    if let Some(database) = global.database() {
+        add("--db", database.as_os_str());
+    }
+    if servers.trust_first {
+        arguments.push("--trust-first".into());
+    }
+    if !servers.no_record {
+        arguments.push("--audit".into());
+    }
+    if route.ask == Asking::Terminal {
+        arguments.push("--ask=terminal".into());
+    }
     if servers.plain_names {
         arguments.push("--plain-names".into());
     }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tap_router::{Pattern, ToolRules};
+use tap_router::{Pattern, Policy, PolicyRule, ToolRules, Verdict};
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::{Configuration, Configured, Launch, Rules, filled};
@@ -22,6 +22,9 @@ const KEYS: [&str; 14] = [
 
 /// What can stand in a tool's table.
 const TOOL_KEYS: [&str; 3] = ["rename", "description", "input_schema"];
+
+/// What can stand in a rule about calls.
+const RULE_KEYS: [&str; 5] = ["server", "tool", "arguments", "then", "because"];
 
 /// Something that is wrong: where, and what.
 type Wrong = (Option<usize>, String);
@@ -38,14 +41,40 @@ pub(super) fn read(text: &str, variable: impl Fn(&str) -> Option<String>) -> Res
     let servers = servers.ok_or("it names no servers: there is no table [servers.NAME]")?;
     let mut reader = Reader { text, configuration: Configuration::default(), variable: &variable };
     for (key, item) in document.iter() {
-        if key != "servers" {
-            reader.problem(item.span().map(|span| span.start), format!("`{}` is not known", shown(key, false)));
+        match key {
+            "servers" => {}
+            "rules" => reader.policy(item)?,
+            "otherwise" => {
+                reader.configuration.policy.rest = verdict(item).ok_or("`otherwise` is allow, ask or deny")?;
+            }
+            _ => reader.problem(item.span().map(|span| span.start), format!("`{}` is not known", shown(key, false))),
         }
     }
     for (name, item) in servers.iter() {
         reader.server(name, item);
     }
     Ok(reader.configuration)
+}
+
+/// Reads rules about calls that stand in a file of their own.
+pub(super) fn read_policy(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Policy, String> {
+    let document = Document::parse(text).map_err(|error| format!("it is no TOML: {}", error.to_string().trim()))?;
+    let mut reader = Reader { text, configuration: Configuration::default(), variable: &variable };
+    for (key, item) in document.iter() {
+        match key {
+            "rules" => reader.policy(item)?,
+            "otherwise" => {
+                reader.configuration.policy.rest = verdict(item).ok_or("`otherwise` is allow, ask or deny")?;
+            }
+            // Servers may stand beside them, in the form that `--config` takes.
+            "servers" => {}
+            _ => return Err(format!("`{}` is not known", shown(key, false))),
+        }
+    }
+    match document.contains_key("rules") || document.contains_key("otherwise") {
+        true => Ok(reader.configuration.policy),
+        false => Err("it has no rules: neither [[rules]] nor `otherwise`".into()),
+    }
 }
 
 struct Reader<'a> {
@@ -61,6 +90,38 @@ impl Reader<'_> {
             Some(line) => format!("line {line}: {what}"),
             None => what,
         });
+    }
+
+    /// The rules about calls. One that is wrong makes all of them worth nothing, since what it would have kept from being
+    /// called is not known: then nothing of the file is used.
+    fn policy(&mut self, item: &Item) -> Result<(), String> {
+        let tables = item.as_array_of_tables().ok_or("`rules` are tables, each begun with [[rules]]")?;
+        for (index, table) in tables.iter().enumerate() {
+            let place = format!("rule {}", index + 1);
+            let wrong = |(at, what): Wrong| {
+                let line = at.and_then(|at| self.text.get(..at)).map(|before| before.matches('\n').count() + 1);
+                format!("{place}{}{what}", line.map(|line| format!(" (line {line})")).unwrap_or_default())
+            };
+            if let Some((key, item)) = table.iter().find(|(key, _)| !RULE_KEYS.contains(key)) {
+                let near = nearest(key, RULE_KEYS.iter().copied()).map(|near| format!("; did you mean {near}?"));
+                let what = format!(": `{}` is not known{}", shown(key, false), near.unwrap_or_default());
+                return Err(wrong((at(item), what)));
+            }
+            let text = |key: &str| self.text_of(table, key).map_err(wrong);
+            let arguments = self.pairs_of(table, "arguments").map_err(wrong)?;
+            let then = table.get("then").and_then(verdict);
+            let then =
+                then.ok_or_else(|| wrong((table.get("then").and_then(at), ": `then` is allow, ask or deny".into())))?;
+            let rule = PolicyRule {
+                server: text("server")?.map(Pattern::new),
+                tool: text("tool")?.map(Pattern::new),
+                arguments: arguments.into_iter().map(|(path, value)| (path, Pattern::new(value))).collect(),
+                verdict: then,
+                because: text("because")?,
+            };
+            self.configuration.policy.rules.push(rule);
+        }
+        Ok(())
     }
 
     fn server(&mut self, name: &str, item: &Item) {
@@ -208,6 +269,11 @@ impl Reader<'_> {
     }
 }
 
+fn verdict(item: &Item) -> Option<Verdict> {
+    let text = item.as_str()?;
+    Verdict::ALL.into_iter().find(|verdict| verdict.name() == text)
+}
+
 fn at(item: &Item) -> Option<usize> {
     item.span().map(|span| span.start)
 }
@@ -270,6 +336,32 @@ enabled = false
         assert!(rules.uses_tool("read_text") && !rules.uses_tool("read_secret") && !rules.uses_tool("write"));
         assert_eq!(rules.tools["read_text"].rename.as_deref(), Some("read"));
         assert!(matches!(&web.launch, Launch::Remote { headers, .. } if headers.len() == 1));
+    }
+
+    #[test]
+    fn rules_about_calls_are_all_right_or_nothing_is() {
+        let servers = "[servers.a]\ncommand = \"x\"\n";
+        let of = |text: &str| read(&format!("{text}\n{servers}"), |_| None);
+        let found = of("otherwise = \"ask\"\n[[rules]]\ntool = \"write_*\"\narguments = { path = \"/etc/*\" }\nthen = \"deny\"\nbecause = \"no\"").unwrap();
+        assert_eq!(found.problems, [""; 0]);
+        assert_eq!(found.policy.rest, Verdict::Ask);
+        let [rule] = found.policy.rules.as_slice() else { panic!("{found:?}") };
+        assert_eq!((rule.verdict, rule.because.as_deref()), (Verdict::Deny, Some("no")));
+        assert_eq!((rule.server.is_none(), rule.arguments.len()), (true, 1));
+        for (text, expected) in [
+            ("otherwise = \"yes\"", "`otherwise` is allow, ask or deny"),
+            ("rules = 3", "`rules` are tables, each begun with [[rules]]"),
+            ("[[rules]]\nthen = \"stop\"", "rule 1 (line 2): `then` is allow, ask or deny"),
+            ("[[rules]]\ntool = \"a\"", "rule 1: `then` is allow, ask or deny"),
+            (
+                "[[rules]]\nthen = \"ask\"\n[[rules]]\nthen = \"ask\"\ntol = \"a\"",
+                "rule 2 (line 5): `tol` is not known; did you mean tool?",
+            ),
+            ("[[rules]]\nthen = \"ask\"\ntool = 7", "rule 1 (line 3).tool is no text"),
+            ("[[rules]]\nthen = \"ask\"\narguments = { n = 7 }", "rule 1 (line 3).arguments.n is no text"),
+        ] {
+            assert_eq!(of(text).unwrap_err(), expected, "{text}");
+        }
     }
 
     #[test]
