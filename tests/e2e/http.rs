@@ -10,4 +10,4 @@ pub(crate) mod peer;
 mod secrets;
 mod shared;
 mod streams;
-mod tls;
+pub(crate) mod tls;

@@ -9,6 +9,7 @@ use std::process::Output;
 use tap_models::Format;
 
 use self::fake::{Fake, Way};
+use crate::http::tls::serve_few;
 use crate::support::{Scratch, talk};
 
 /// What is asked with `ask`, beside the model.
@@ -149,6 +150,30 @@ fn an_answer_can_be_had_as_a_whole_and_be_paid_for() {
 }
 
 #[test]
+fn calls_of_several_tools_at_once_are_read() {
+    const CALLS: &[(&str, &str)] = &[("add", r#"{"a":1.0,"b":"é"}"#), ("get_time", "{}"), ("add", r#"{"a":1e400}"#)];
+    for format in Format::ALL {
+        for more in [&["--json"][..], &["--json", "--no-stream"]] {
+            let scratch = Scratch::new();
+            let fake = Fake::start(&[Way::Calls(CALLS)]);
+            let output = ask(&scratch, &fake, format, more);
+            // Nobody is there to make them.
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            let stdout = text(&output.stdout);
+            let done: serde_json::Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+            let calls: Vec<(&str, &str)> = done["calls"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|call| (call["name"].as_str().unwrap(), call["arguments"].as_str().unwrap()))
+                .collect();
+            assert_eq!(calls, CALLS, "{stdout}");
+            assert_eq!((done["done"].as_str(), done["output_tokens"].as_u64()), (Some("tool_calls"), Some(7)));
+        }
+    }
+}
+
+#[test]
 fn a_model_that_seals_no_reasoning_is_asked_without() {
     let scratch = Scratch::new();
     let fake = Fake::start(&[Way::RefusesToSeal, Way::Answers]);
@@ -186,5 +211,31 @@ fn whoever_stops_waiting_lets_go_of_the_request() {
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
         crate::support::wait_until("the provider sees that nobody waits", || fake.n_left() == 1);
         assert_eq!(crate::support::wait_for(&mut child).code(), Some(2));
+    }
+}
+
+#[test]
+fn a_provider_is_trusted_by_the_certificates_that_are_named() {
+    let scratch = Scratch::new();
+    let server = serve_few(&scratch, "localhost", false, &["http/1.1"], 1);
+    let base = format!("https://localhost:{}/v1", server.address.port());
+    let authority = server.authority.display().to_string();
+    for (more, expected) in [
+        (&["--model-retries", "0"][..], "its issuer is unknown; --model-cacert FILE or SSL_CERT_FILE"),
+        // It is understood, and says something else than a provider.
+        (&["--model-cacert", &authority], "the provider's answer cannot be read"),
+    ] {
+        let mut tap = scratch.tap(["ask", "--model", "m", "--base-url", &base, "hi"]);
+        let stderr = text(
+            &talk(
+                {
+                    tap.args(more);
+                    tap
+                },
+                b"",
+            )
+            .stderr,
+        );
+        assert!(stderr.contains(expected), "{stderr}");
     }
 }

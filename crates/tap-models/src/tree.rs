@@ -37,6 +37,10 @@ impl Tree {
                 Self::Object(members)
             }
             NodeKind::Array => Self::Array(node.elements().map(|item| Self::of(item, below)).collect::<Option<_>>()?),
+            // Our reader takes line ends and the like inside of strings, which others do not.
+            NodeKind::String if node.bytes().iter().any(|byte| *byte < b' ') => {
+                Self::text(&node.text().unwrap_or_default())
+            }
             _ => Self::Token(String::from_utf8_lossy(node.bytes()).into_owned()),
         })
     }
@@ -223,6 +227,7 @@ mod tests {
         let text = r#"{"b":1e400,"a":[12345678901234567890123,"\ud800",{"\u0063":null}],"b":2}"#;
         let tree = Tree::read(text.as_bytes()).unwrap();
         assert_eq!(tree.write(), r#"{"a":[12345678901234567890123,"\ud800",{"c":null}],"b":2}"#);
+        assert_eq!(Tree::read(b"[\"a\n\xff\\u0041\"]").unwrap().write(), "[\"a\\u000a\u{fffd}A\"]");
         assert!(Tree::read(b"{} {}").is_none());
         assert!(Tree::read("[".repeat(100).as_bytes()).is_none());
         let deep = format!("{}{}", "[".repeat(DEPTH + 1), "]".repeat(DEPTH + 1));

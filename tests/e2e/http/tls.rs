@@ -21,9 +21,9 @@ use super::peer::{Proxy, field, post, recorded};
 use crate::support::Scratch;
 
 /// An authority of this test's own, and a server with a certificate of it.
-pub(super) struct Secure {
-    pub(super) address: SocketAddr,
-    pub(super) authority: PathBuf,
+pub(crate) struct Secure {
+    pub(crate) address: SocketAddr,
+    pub(crate) authority: PathBuf,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -34,7 +34,7 @@ fn serve(scratch: &Scratch, name: &str, has_expired: bool, protocols: &[&str]) -
 
 /// The same, which takes so many requests at once over one connection of HTTP/2. At `/stream` it says one word and then
 /// nothing, and at `/flood` it never ends.
-pub(super) fn serve_few(
+pub(crate) fn serve_few(
     scratch: &Scratch,
     name: &str,
     has_expired: bool,

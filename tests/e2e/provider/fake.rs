@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tap_models::Format;
 
-use super::words::{error_event, events, failure, whole};
+use super::words::{calling, calling_events, error_event, events, failure, whole};
 use crate::support::LIMIT;
 
 /// What it does with a request.
@@ -15,6 +15,8 @@ use crate::support::LIMIT;
 pub(crate) enum Way {
     /// Answers as it was asked to.
     Answers,
+    /// Calls these tools, all at once: names and arguments.
+    Calls(&'static [(&'static str, &'static str)]),
     /// Answers as a whole although a stream was asked for.
     AnswersAsAWhole,
     /// Says no, with this status and header.
@@ -199,6 +201,8 @@ fn answer(way: Way, asked: &Asked) -> String {
     match way {
         Way::Answers if asked.wants_stream() => chunks(STREAM, &events) + END,
         Way::Answers | Way::AnswersAsAWhole => whole(),
+        Way::Calls(calls) if asked.wants_stream() => chunks(STREAM, &calling_events(format, calls)) + END,
+        Way::Calls(calls) => sized(&head(200, "application/json", ""), &calling(format, calls)),
         Way::Status(status, field) => {
             sized(&head(status, "application/json", field), &failure(format, status, "no, not now"))
         }

@@ -38,7 +38,7 @@ fn a_key_goes_to_the_provider_and_nowhere_else() {
                 assert!(text(&output.stderr).contains("[key]"), "{output:?}");
             }
             assert!(!text(&output.stderr).contains(KEY), "{output:?}");
-            assert!(scratch.path("state/mcp-tap/mcp-tap.log").exists(), "there is a log to look into");
+            assert!(scratch.path("state/mcp-tap/log/mcp-tap.log").exists(), "there is a log to look into");
             assert_eq!(files_with(&scratch.path(""), KEY), Vec::<String>::new());
             assert!(!text(&output.stdout).contains(KEY), "{output:?}");
         }

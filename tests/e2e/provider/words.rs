@@ -116,3 +116,111 @@ pub(super) fn error_event(format: Format) -> String {
         Format::Gemini => data(r#"{"error":{"code":503,"message":"too much to do","status":"UNAVAILABLE"}}"#),
     }
 }
+
+/// An answer as a whole that calls tools, all at once: names and arguments.
+pub(super) fn calling(format: Format, calls: &[(&str, &str)]) -> String {
+    let each = |form: fn(usize, &str, &str) -> String| {
+        let each: Vec<String> =
+            calls.iter().enumerate().map(|(index, (name, arguments))| form(index, name, arguments)).collect();
+        each.join(",")
+    };
+    match format {
+        Format::OpenAiChat => {
+            let calls = each(|index, name, arguments| {
+                let arguments = serde_json::Value::from(arguments);
+                format!(
+                    r#"{{"id":"call_{index}x","type":"function","function":{{"name":"{name}","arguments":{arguments}}}}}"#
+                )
+            });
+            format!(
+                r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":null,"tool_calls":[{calls}]}},"finish_reason":"tool_calls"}}],"usage":{{"prompt_tokens":11,"completion_tokens":7}}}}"#
+            )
+        }
+        Format::OpenAiResponses => {
+            let calls = each(|index, name, arguments| {
+                let arguments = serde_json::Value::from(arguments);
+                format!(
+                    r#"{{"type":"function_call","id":"fc_{index}","call_id":"call_{index}x","name":"{name}","arguments":{arguments},"status":"completed"}}"#
+                )
+            });
+            format!(
+                r#"{{"id":"r","status":"completed","error":null,"output":[{{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"sealed"}},{calls}],"usage":{{"input_tokens":11,"output_tokens":7}}}}"#
+            )
+        }
+        Format::Anthropic => {
+            let calls = each(|index, name, arguments| {
+                format!(r#"{{"type":"tool_use","id":"toolu_{index}","name":"{name}","input":{arguments}}}"#)
+            });
+            format!(
+                r#"{{"type":"message","role":"assistant","content":[{calls}],"stop_reason":"tool_use","usage":{{"input_tokens":11,"output_tokens":7}}}}"#
+            )
+        }
+        Format::Gemini => {
+            let calls = each(|_, name, arguments| {
+                format!(r#"{{"functionCall":{{"name":"{name}","args":{arguments}}},"thoughtSignature":"signed"}}"#)
+            });
+            format!(
+                r#"{{"candidates":[{{"content":{{"role":"model","parts":[{calls}]}},"finishReason":"STOP","index":0}}],"usageMetadata":{{"promptTokenCount":11,"candidatesTokenCount":7}}}}"#
+            )
+        }
+    }
+}
+
+/// The same as a stream. Pieces of the arguments come in turns, where the format lets them.
+pub(super) fn calling_events(format: Format, calls: &[(&str, &str)]) -> Vec<String> {
+    let numbered = || calls.iter().enumerate();
+    // Each is cut in the middle, between characters.
+    let halves = |arguments: &str| {
+        let (first, second) = arguments.split_at(arguments.floor_char_boundary(arguments.len() / 2));
+        [first, second].map(|half| serde_json::Value::from(half).to_string())
+    };
+    let mut events = Vec::new();
+    match format {
+        Format::OpenAiChat => {
+            for (index, (name, _)) in numbered() {
+                events.push(data(&format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{index},"id":"call_{index}x","type":"function","function":{{"name":"{name}","arguments":""}}}}]}}}}]}}"#)));
+            }
+            for half in 0..2 {
+                for (index, (_, arguments)) in numbered() {
+                    let piece = &halves(arguments)[half];
+                    events.push(data(&format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{index},"function":{{"arguments":{piece}}}}}]}}}}]}}"#)));
+                }
+            }
+            events.push(data(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#));
+            events.push(data(r#"{"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}"#));
+            events.push(data("[DONE]"));
+        }
+        Format::OpenAiResponses => {
+            for (index, (name, arguments)) in numbered() {
+                events.push(data(&format!(r#"{{"type":"response.output_item.added","output_index":{index},"item":{{"type":"function_call","call_id":"call_{index}x","name":"{name}","arguments":""}}}}"#)));
+                for piece in halves(arguments) {
+                    events.push(data(&format!(
+                        r#"{{"type":"response.function_call_arguments.delta","output_index":{index},"delta":{piece}}}"#
+                    )));
+                }
+            }
+            events.push(data(&format!(r#"{{"type":"response.completed","response":{}}}"#, calling(format, calls))));
+        }
+        Format::Anthropic => {
+            events.push(data(
+                r#"{"type":"message_start","message":{"content":[],"usage":{"input_tokens":11,"output_tokens":1}}}"#,
+            ));
+            for (index, (name, _)) in numbered() {
+                events.push(data(&format!(r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use","id":"toolu_{index}","name":"{name}","input":{{}}}}}}"#)));
+            }
+            for half in 0..2 {
+                for (index, (_, arguments)) in numbered() {
+                    let piece = &halves(arguments)[half];
+                    events.push(data(&format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"input_json_delta","partial_json":{piece}}}}}"#)));
+                }
+            }
+            events.push(data(
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
+            ));
+            events.push(data(r#"{"type":"message_stop"}"#));
+        }
+        // Calls come whole.
+        Format::Gemini => events.push(data(&calling(format, calls))),
+    }
+    events
+}

@@ -6,6 +6,8 @@ mod address;
 mod http;
 mod mask;
 mod retry;
+#[cfg(test)]
+mod tests;
 
 use std::pin::Pin;
 use std::time::Duration;

@@ -75,15 +75,16 @@ pub(super) fn body(request: &ModelRequest<'_>, turns: &[Settled<'_>], stream: bo
     body
 }
 
-/// Blocks as they came, with the ids that the results have.
+/// Blocks as they came, with the ids that the results have. A call without a name has one here, for else all is refused.
 fn sent_back(blocks: &[Tree], calls: &[Call]) -> Vec<Tree> {
     let mut calls = calls.iter();
     let mut blocks = blocks.to_vec();
     for block in &mut blocks {
         if block.get("type").is_some_and(|kind| kind.is_text("tool_use"))
-            && let Some(known) = calls.next().and_then(|call| call.id.as_deref())
+            && let Some(known) = calls.next()
         {
-            block.set("id", Tree::text(&id(known)));
+            block.set("id", Tree::text(&id(known.id.as_deref().unwrap_or_default())));
+            block.set("name", Tree::text(&known.name));
         }
     }
     blocks

@@ -28,7 +28,7 @@ pub(crate) fn ask(global: &Global, ask: &Ask) -> Result<u8, Failure> {
     let turn = asked?;
     if ask.json {
         output.json(&json!({
-            "done": turn.stop.name(), "provider": model.format().name(), "text": turn.text, "input_tokens": turn.usage.map(|usage| usage.input_tokens),
+            "done": turn.stop.name(), "provider": model.format().name(), "calls": calls(&turn), "text": turn.text, "input_tokens": turn.usage.map(|usage| usage.input_tokens),
             "output_tokens": turn.usage.map(|usage| usage.output_tokens),
             "cost": cost(ask, turn.usage),
         }))?;
@@ -41,6 +41,15 @@ pub(crate) fn ask(global: &Global, ask: &Ask) -> Result<u8, Failure> {
         say(&format!("{} tokens in, {} out{cost}", usage.input_tokens, usage.output_tokens));
     }
     Ok(if turn.stop == tap_models::Stop::End { 0 } else { NO })
+}
+
+/// The calls that it makes all the same, each with its arguments or what is wrong with it.
+fn calls(turn: &ModelTurn) -> Vec<serde_json::Value> {
+    let calls = turn.calls.iter().map(|call| match call {
+        Ok(call) => json!({ "name": call.name, "arguments": call.arguments }),
+        Err(wrong) => json!({ "wrong": wrong.to_string() }),
+    });
+    calls.collect()
 }
 
 fn cost(ask: &Ask, usage: Option<Usage>) -> Option<f64> {

@@ -360,7 +360,9 @@ fn trouble(error: UpstreamError) -> Trouble {
         UpstreamError::Untrusted(_) | UpstreamError::Certificate(_) | UpstreamError::Malformed(_) => false,
         UpstreamError::Connect(_) | UpstreamError::TimedOut | UpstreamError::NotSent | UpstreamError::Lost(_) => true,
     };
-    let failure = ModelFailure::Unreachable(format!("the model's provider: {}", causes(&error)));
+    // The option that servers have is another one for models.
+    let why = causes(&error).replace("--cacert", "--model-cacert");
+    let failure = ModelFailure::Unreachable(format!("the model's provider: {why}"));
     Trouble { failure, wait: None, is_passing }
 }
 
