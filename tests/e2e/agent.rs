@@ -78,7 +78,7 @@ for line in sys.stdin:
 "#;
 
 /// A folder with both servers' configuration in it, and a file to read.
-fn servers(scratch: &Scratch) -> String {
+pub(crate) fn servers(scratch: &Scratch) -> String {
     let script = scratch.path("server.py");
     std::fs::write(&script, SERVER).unwrap();
     std::fs::write(scratch.path("notes.txt"), "pears\napples\n").unwrap();

@@ -1,5 +1,6 @@
 //! Models over HTTP: each format against a provider of ours, which fails as providers do.
 
+mod agent;
 pub(crate) mod fake;
 mod keys;
 mod words;
