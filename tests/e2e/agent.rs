@@ -458,7 +458,7 @@ esac; done"#,
         let begun = std::time::Instant::now();
         while !std::fs::read_to_string(&heard).unwrap_or_default().contains(says) {
             assert!(begun.elapsed() < LIMIT, "in vain waited for {says}");
-            std::thread::sleep(std::time::Duration::from_millis(10)); // tidy: waits for something, with a limit.
+            std::thread::sleep(std::time::Duration::from_millis(10)); // tidy: sleeps because it asks again until something is there, with a limit.
         }
     };
     until("called");
