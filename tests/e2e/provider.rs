@@ -1,6 +1,7 @@
 //! Models over HTTP: each format against a provider of ours, which fails as providers do.
 
-mod fake;
+mod agent;
+pub(crate) mod fake;
 mod keys;
 mod words;
 

@@ -6,7 +6,7 @@ use super::fake::{Fake, Way};
 use super::text;
 use crate::support::{Scratch, talk};
 
-const KEY: &str = "sk-a-key-that-nobody-else-may-see-0123456789";
+pub(super) const KEY: &str = "sk-a-key-that-nobody-else-may-see-0123456789";
 
 #[test]
 fn a_key_goes_to_the_provider_and_nowhere_else() {
@@ -46,7 +46,7 @@ fn a_key_goes_to_the_provider_and_nowhere_else() {
 }
 
 /// The files in a folder, however deep, that hold a text.
-fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
+pub(super) fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

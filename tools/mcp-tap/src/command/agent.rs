@@ -318,9 +318,15 @@ impl Driver {
                     Effect::Call { number, call } => {
                         self.n_calls += 1;
                         self.transcript.called(number, &call)?;
+                        let tag = self.n_calls;
+                        if let Tools::Recorded(_) = &*self.tools {
+                            // One after the other, so that it is the same each time.
+                            let came = self.tools.call(&call, tag, &self.trace, &self.record).await;
+                            self.came(number, came, None)?;
+                            continue;
+                        }
                         open.insert(number, (call.name.clone(), Instant::now()));
-                        let (tools, record, trace, tag) =
-                            (self.tools.clone(), self.record.clone(), self.trace.clone(), self.n_calls);
+                        let (tools, record, trace) = (self.tools.clone(), self.record.clone(), self.trace.clone());
                         calls.spawn(async move { (number, tools.call(&call, tag, &trace, &record).await) });
                     }
                     Effect::GiveUp => {
@@ -367,13 +373,8 @@ impl Driver {
                 }
                 Happened::Answered(Err(what)) => self.agent.failed(what),
                 Happened::Came(number, came) => {
-                    if let Some(what) = &came.differs {
-                        self.n_different += 1;
-                        self.transcript.different(what)?;
-                    }
                     let took = open.remove(&number).map(|(_, since)| since.elapsed());
-                    self.transcript.came(number, &came.outcome, took)?;
-                    self.agent.came(number, came.outcome, now_ns);
+                    self.came(number, came, took)?;
                 }
                 Happened::Stopped => self.agent.cancel(),
                 Happened::Tick => {
@@ -382,6 +383,18 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// A call came back.
+    fn came(&mut self, number: u64, came: Came, took: Option<Duration>) -> Result<(), Failure> {
+        if let Some(what) = &came.differs {
+            self.n_different += 1;
+            self.transcript.different(what)?;
+        }
+        self.transcript.came(number, &came.outcome, took)?;
+        let now_ns = self.now_ns();
+        self.agent.came(number, came.outcome, now_ns);
+        Ok(())
     }
 
     /// Asks the model, in a task of its own; its text comes aside.

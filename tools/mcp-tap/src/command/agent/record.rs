@@ -35,7 +35,8 @@ impl Record {
     pub(super) fn begin(copies: Arc<Copies>, model: &str) -> Self {
         let record = Self { copies, n_requests: Arc::new(AtomicU64::new(1)) };
         let client = json!({"name": "mcp-tap agent", "version": env!("CARGO_PKG_VERSION")});
-        let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
+        let params =
+            json!({"protocolVersion": REVISION, "capabilities": {"experimental": {"agent": {}}}, "clientInfo": client});
         record.line(
             Stream::ToServer,
             &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string(),
