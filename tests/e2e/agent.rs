@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use tap_models::Format;
 
+use crate::inspector::Terminal;
 use crate::provider::fake::{Fake, Way};
 use crate::router::{configured, sh};
 use crate::support::{LIMIT, Scratch, TAP, talk};
@@ -358,8 +359,17 @@ fn a_run_is_replayed_from_a_file_without_servers_and_what_differs_is_told() {
             .replace("expect = [\"21 degrees\", \"42\"]", "expect = [\"not called\"]"),
     );
     let output = agent(&other, &["--replay", run, "--live", "model", "--json", "--script", &other_turns]);
-    let code = output.status.code();
-    assert_eq!(code, Some(2), "--script and --replay exclude each other: {}", text(&output.stderr));
+    let told: Vec<Value> = events(&output).into_iter().filter(|event| event.get("different").is_some()).collect();
+    assert_eq!((output.status.code(), told.len()), (Some(5), 1), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        told[0]["different"].as_str().unwrap().contains("`office__add` was not called with these arguments"),
+        "{told:?}"
+    );
+    // One that says the same is no different, and needs no server for it.
+    let output = agent(&other, &["--replay", run, "--live", "model", "-q", "--script", &turns]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let both = agent(&other, &["--replay", run, "--script", &turns]);
+    assert!(both.status.code() == Some(2) && text(&both.stderr).contains("so does --script"), "{}", text(&both.stderr));
     let not_a_run = agent(&scratch, &["--replay", "office"]);
     assert!(text(&not_a_run.stderr).contains("is no run of an agent"), "{}", text(&not_a_run.stderr));
 }
@@ -501,4 +511,36 @@ esac; done"#);
     // Both questions again, in their order.
     let replayed = agent(&scratch, &["--replay", "agent", "-q"]);
     assert_eq!((text(&replayed.stdout).as_str(), replayed.status.code()), ("Eat them.\nHello, Ada.\n", Some(0)));
+}
+
+#[test]
+fn a_person_is_asked_on_the_terminal_and_may_give_up() {
+    let turn = |name: &str, arguments: &str| {
+        format!("[[turn]]\ncalls = [{{ name = \"{name}\", arguments = {{ {arguments} }} }}]\n")
+    };
+    let (time, sum) = (turn("office__get_time", "zone = \"UTC\""), turn("office__add", "a = 1, b = 2"));
+    let scratch = Scratch::new();
+    let file = servers(&scratch);
+    let turns = script(&scratch, &[time.as_str(), &sum, &sum, &time].concat());
+    let run = scratch.tap(["agent", "--config", &file, "--script", &turns, "add"]);
+    let mut terminal = Terminal::start(&run);
+    terminal.wait(0, "get_time wants to be called, of the server office");
+    terminal.wait(0, "call it?");
+    terminal.type_for("perhaps\n", "call it?");
+    terminal.type_for("y\n", "add wants to be called");
+    // Always: the second time nobody is asked, and then it is the other tool's turn again.
+    terminal.type_for("a\n", "get_time wants to be called");
+    terminal.type_for("n\n", "a call was refused: office__get_time: a person");
+    assert_eq!(terminal.close().wait().unwrap().code(), Some(4));
+    let audit = text(&talk(scratch.tap(["audit", "--json"]), b"").stdout);
+    let by: Vec<String> = audit
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["by"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(by, ["a person", "a person", "a person, for the session", "a person"]);
+    // Ctrl-C while somebody is asked.
+    let mut terminal = Terminal::start(&run);
+    terminal.wait(0, "call it?");
+    terminal.type_for("\x03", "given up");
+    assert_eq!(terminal.close().wait().unwrap().code(), Some(130));
 }

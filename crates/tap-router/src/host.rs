@@ -161,6 +161,12 @@ impl Router {
     ///
     /// When there is no such tool, and what the server says as an error of the protocol.
     pub async fn call_tool(&self, params: Node<'_>, call: HostCall) -> Result<String, ErrorReply> {
+        // Of two, nobody knows which one the server takes, and rules would be about the other.
+        for member in ["name", "arguments"] {
+            if params.members().filter(|(key, _)| key.text() == member).count() > 1 {
+                return Err(ErrorReply::new(INVALID_PARAMS, format!("`{member}` is there twice")));
+            }
+        }
         let name = params.get("name").and_then(Node::text).unwrap_or_default().into_owned();
         let catalog = self.catalog();
         let Some(entry) = catalog.find(ListKind::Tools, &name) else {

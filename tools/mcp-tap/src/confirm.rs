@@ -3,8 +3,12 @@
 //! What is asked about is a model's and a server's words: nothing of it reaches the terminal as it is.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::poll::{PollFd, PollFlags, poll};
 
 use tap_router::{Ask, Consent, Question};
 
@@ -14,29 +18,68 @@ use crate::text::{pretty, shown};
 const SHOWN_LINES: usize = 40;
 const SHOWN_CHARACTERS: usize = 4_000;
 
+/// How often it is looked whether somebody still waits for the answer, milliseconds.
+const LOOK_MS: u16 = 100;
+
 /// Asks on the controlling terminal, one question after the other. Where there is none, there is nobody to ask.
 pub(crate) fn on_the_terminal() -> Ask {
     let turn = Arc::new(Mutex::new(()));
     Arc::new(move |question| {
         let turn = turn.clone();
         Box::pin(async move {
+            let waits = Waits::default();
+            let given_up = waits.0.clone();
             // Reading a line waits, so that it is done by a thread that may.
             let asked = tokio::task::spawn_blocking(move || {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                ask(&question)
+                ask(&question, given_up)
             });
-            asked.await.unwrap_or(Consent::Nobody)
+            let consent = asked.await.unwrap_or(Consent::Nobody);
+            drop(waits);
+            consent
         })
     })
 }
 
-fn ask(question: &Question) -> Consent {
+/// Somebody waits for the answer. Dropped, nobody does: what is typed then is for somebody else.
+#[derive(Default)]
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A terminal that is read only while somebody waits for that.
+struct Terminal {
+    file: File,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Read for Terminal {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.given_up.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            let mut polled = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut polled, LOOK_MS) {
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return self.file.read(buffer),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+fn ask(question: &Question, given_up: Arc<AtomicBool>) -> Consent {
     // Not stdin and stderr: these may be pipes, and somebody may sit there all the same.
     let Ok(terminal) = File::options().read(true).write(true).open("/dev/tty") else {
         return Consent::Nobody;
     };
     let Ok(reading) = terminal.try_clone() else { return Consent::Nobody };
-    put(question, &mut BufReader::new(reading), &mut &terminal)
+    put(question, &mut BufReader::new(Terminal { file: reading, given_up }), &mut &terminal)
 }
 
 /// Asks until the answer is clear.

@@ -45,6 +45,8 @@ pub(crate) struct Configuration {
     pub(crate) servers: Vec<Configured>,
     /// Which calls are made, and about which a person is asked.
     pub(crate) policy: Policy,
+    /// Whether somebody has said anything about that.
+    pub(crate) has_policy: bool,
     /// What of it was left out, and why; each with its place.
     pub(crate) problems: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl Configuration {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::new(format!("cannot read the rules in {place}: {error}")))?;
         let read = own::read_policy(&text, |variable| std::env::var(variable).ok());
+        self.has_policy = true;
         self.policy = read.map_err(|what| {
             Failure::new(format!("{place}: {what}"))
                 .hint("rules are TOML: [[rules]] with `tool = \"write_*\"` and `then = \"ask\"`")

@@ -28,7 +28,7 @@ pub(crate) struct Agent {
     #[command(flatten)]
     pub(crate) model: ModelOptions,
     /// In place of a model: what it is to say, turn by turn, in this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["model", "replay"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "model")]
     pub(crate) script: Option<PathBuf>,
     /// Run this recorded run again: model and tools from the recording, unless --live says otherwise
     #[arg(long, value_name = "REF")]

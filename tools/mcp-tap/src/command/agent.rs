@@ -20,7 +20,7 @@ use tap_agent::{AgentOptions, Effect, Ending, Limits};
 use tap_models::{ModelEvent, ModelRequest, ModelTurn, Part, Written};
 use tap_peer::{Handler, all_ended};
 use tap_relay::Clock;
-use tap_router::{Audit, News, Policy, Router, ServerPlan, Verdict};
+use tap_router::{Audit, News, Router, ServerPlan, Verdict};
 use tap_store::{EndReason, Transport};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinHandle, JoinSet};
@@ -59,6 +59,11 @@ pub(crate) fn agent(global: &Global, arguments: &Agent) -> Result<u8, Failure> {
         Some(reference) => Some(Recorded::read(&reference.resolve(global)?)?),
         None => None,
     };
+    if arguments.script.is_some() && recorded.is_some() && arguments.live != Some(Live::Model) {
+        return Err(Failure::new("the recording says what the model says, and so does --script").hint(
+            "with --live model the script stands in the model's place, and the tools are those of the recording",
+        ));
+    }
     let answerer = match (recorded.is_some(), arguments.live) {
         (true, None | Some(Live::Tools)) => None,
         (true, Some(Live::Model)) | (false, _) => Some(Answerer::named(arguments)?),
@@ -161,7 +166,7 @@ impl Driver {
                 finish = planned.sessions;
                 let asking = Asking::new(answerer.clone(), record.clone(), arguments)?;
                 let mut options = planned.options;
-                if options.policy == Policy::default() && !arguments.yes {
+                if !planned.has_policy && !arguments.yes {
                     // Nobody has said which calls may be made: a person does.
                     options.policy.rest = Verdict::Ask;
                 }

@@ -47,6 +47,8 @@ pub(super) struct Planned {
     /// Their records, to be finished when all is over.
     pub(super) sessions: Vec<Arc<Sessions>>,
     pub(super) options: RouterOptions,
+    /// Whether there are rules about calls.
+    pub(super) has_policy: bool,
     /// How many things of the configuration were left out, since they are wrong.
     pub(super) n_left_out: usize,
 }
@@ -83,7 +85,8 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
     };
     // Who names servers is not told off for others.
     let n_left_out = if wanted.server.is_empty() { configuration.problems.len() } else { 0 };
-    let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options, n_left_out };
+    let has_policy = configuration.has_policy;
+    let mut planned = Planned { servers: Vec::new(), sessions: Vec::new(), options, has_policy, n_left_out };
     for configured in configured {
         let mut rules = configured.rules.rules.clone();
         if !configured.rules.has_limit {

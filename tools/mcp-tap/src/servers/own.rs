@@ -53,6 +53,7 @@ pub(super) fn read(text: &str, variable: impl Fn(&str) -> Option<String>) -> Res
     for (name, item) in servers.iter() {
         reader.server(name, item);
     }
+    reader.configuration.has_policy = document.contains_key("rules") || document.contains_key("otherwise");
     Ok(reader.configuration)
 }
 
