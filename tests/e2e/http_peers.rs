@@ -4,7 +4,7 @@
 //! client sees the same; and in one and the same conversation what was said before the tap is what was said behind it,
 //! header by header and byte by byte. `tests/peers` has the programs.
 
-mod conformance;
+pub(crate) mod conformance;
 mod conversation;
 pub(crate) mod programs;
 mod recording;

@@ -18,6 +18,7 @@ mod agent;
 mod cases;
 mod client;
 mod commands;
+mod conforming;
 mod debugger;
 mod diff;
 mod doctor;

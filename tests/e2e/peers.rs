@@ -102,6 +102,11 @@ impl Conformance {
     pub(crate) fn through(&self) -> PathBuf {
         self.0.join("through.mjs")
     }
+
+    /// Has our own client do what a client of the suite's does.
+    pub(crate) fn tap_client(&self) -> PathBuf {
+        self.0.join("tap-client.mjs")
+    }
 }
 
 /// The programs on Node, or nothing where this test has to be skipped.
@@ -210,7 +215,7 @@ pub(crate) fn conformance(test: &str) -> Option<Conformance> {
         name: "conformance",
         interpreter: "python3",
         manifest: &["requirements.txt", "package.json", "package-lock.json", ".npmrc"],
-        scripts: &["through.mjs"],
+        scripts: &["through.mjs", "tap-client.mjs"],
         install: &install,
     };
     or_skip(test, INSTALLED.get_or_init(|| peers.installed())).map(Conformance)

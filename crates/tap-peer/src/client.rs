@@ -138,6 +138,7 @@ impl fmt::Debug for CallOptions {
 pub struct Client {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
     opened: Arc<Opened>,
+    is_http: bool,
     next_key: Arc<AtomicU64>,
     /// How the session ended, once it has.
     end: watch::Receiver<Option<LinkEnd>>,
@@ -178,7 +179,8 @@ impl Client {
         // In a task of its own, so that a link is ended as it should be even where nobody waits for this any more.
         tokio::spawn(driver);
         let opened = told.await.map_err(|_| std::io::Error::from(std::io::ErrorKind::BrokenPipe))??;
-        Ok(Self { commands, opened: Arc::new(opened), next_key: Arc::default(), end })
+        let is_http = matches!(target, Target::Http(_));
+        Ok(Self { commands, opened: Arc::new(opened), is_http, next_key: Arc::default(), end })
     }
 
     /// What was agreed on.
@@ -191,6 +193,11 @@ impl Client {
     #[must_use]
     pub fn era(&self) -> Era {
         self.opened.revision.era()
+    }
+
+    /// Whether parameters of calls are repeated in headers where a tool says so.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.is_http && self.era() == Era::Modern
     }
 
     /// Whether the session is over, so that nothing can be asked any more.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use tap_jsonrpc::{Node, RawId};
 use tap_protocol::ListKind;
-use tap_session::Kept;
+use tap_session::{Kept, wrong_parameter_headers};
 
 use crate::client::{CallOptions, Client};
 use crate::error::ListError;
@@ -49,6 +49,8 @@ pub struct Listing {
     pub ttl_ms: Option<u64>,
     /// Why there may be more on it.
     pub not_whole: Option<NotWhole>,
+    /// Tools that cannot be called the way that this server is reached, and are not among the items: each name, and why.
+    pub left_out: Vec<(String, String)>,
 }
 
 /// Why a list was not asked for to its end.
@@ -84,6 +86,15 @@ impl Client {
     ///
     /// When the server does not offer it, and when a page is none.
     pub async fn list(&self, kind: ListKind, options: CallOptions) -> Result<Listing, ListError> {
+        let mut listing = self.pages(kind, options).await?;
+        // Whoever calls such a tool leaves out headers that a server has to refuse it for.
+        if kind == ListKind::Tools && self.has_headers() {
+            listing.leave_out_wrong_headers();
+        }
+        Ok(listing)
+    }
+
+    async fn pages(&self, kind: ListKind, options: CallOptions) -> Result<Listing, ListError> {
         let mut listing = Listing::default();
         let (mut cursors, mut n_bytes) = (HashSet::new(), 0);
         let mut cursor: Option<String> = None;
@@ -113,6 +124,17 @@ impl Client {
 }
 
 impl Listing {
+    fn leave_out_wrong_headers(&mut self) {
+        let left_out = &mut self.left_out;
+        self.items.retain(|item| {
+            let wrong = wrong_parameter_headers(item.node());
+            if let Some(why) = wrong.first() {
+                left_out.push((item.text("name").unwrap_or_default(), format!("`x-mcp-header` {why}")));
+            }
+            wrong.is_empty()
+        });
+    }
+
     /// Adds a page. Gives back the cursor of the next one as it was written, or as it has to be.
     fn add(&mut self, kind: ListKind, page: &Kept) -> Result<Option<String>, ListError> {
         let (method, member) = (kind.method(), kind.member());
@@ -156,5 +178,19 @@ mod tests {
         assert!(matches!(listing.add(ListKind::Tools, &page("{}")), Err(ListError::NoList { member: "tools", .. })));
         // A cursor that is no string is none, as is one that is missing.
         assert_eq!(listing.add(ListKind::Tools, &page(r#"{"tools":[],"nextCursor":null}"#)).unwrap(), None);
+    }
+
+    #[test]
+    fn tools_whose_parameters_fit_into_no_header_are_left_out_and_told() {
+        let mut listing = Listing::default();
+        let page = r#"{"tools":[
+            {"name":"good","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
+            {"name":"bad","inputSchema":{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}},
+            {"name":"none"}]}"#;
+        listing.add(ListKind::Tools, &Kept(page.into())).unwrap();
+        listing.leave_out_wrong_headers();
+        assert_eq!(listing.items.iter().filter_map(|item| item.text("name")).collect::<Vec<_>>(), ["good", "none"]);
+        let why = "`x-mcp-header` `A` at `a`: the parameter is no string, integer or boolean";
+        assert_eq!(listing.left_out, [("bad".to_owned(), why.to_owned())]);
     }
 }

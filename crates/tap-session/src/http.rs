@@ -36,6 +36,7 @@ use annotations::Annotations;
 use exchange::{Body, Exchange};
 use session::Sessions;
 
+pub use annotations::wrong_parameter_headers;
 pub use head::Headers;
 pub use mirrored::MirroredHeaders;
 pub use session::{HTTP_SESSIONS, HttpSession, HttpSessionKind, HttpSessionNumber};

@@ -39,7 +39,7 @@ pub use follow::{Follower, Lens, Meaning};
 pub use gather::{Gatherer, Recorded, segments_of};
 pub use http::{
     HTTP_EXCHANGES, HTTP_SESSIONS, Headers, HttpEvent, HttpFollower, HttpMeaning, HttpMoment, HttpRequest, HttpSession,
-    HttpSessionKind, HttpSessionNumber, MirroredHeaders,
+    HttpSessionKind, HttpSessionNumber, MirroredHeaders, wrong_parameter_headers,
 };
 pub use machine::features::verdict::fits_schema;
 pub use machine::lists::{LIST_LIMIT_BYTES, LIST_LIMIT_ITEMS, List, Listed, Lists, Tool};

@@ -58,22 +58,27 @@ pub(super) fn check_same(
     panic!("other results through the tap in each attempt: {differing:#?}");
 }
 
-/// Runs the scenarios that a revision requires of a server.
+/// Runs the scenarios that a revision requires of a server. Gives the [verdicts].
 #[track_caller]
-pub(super) fn run_server_scenarios(suite: &Conformance, url: &str, revision: &str, folder: &Path) {
-    run_suite(suite, &["server".into(), "--url".into(), url.into()], revision, folder);
+pub(crate) fn run_server_scenarios(suite: &Conformance, url: &str, revision: &str, folder: &Path) -> Verdicts {
+    run_suite(suite, &["server".into(), "--url".into(), url.into()], revision, folder)
 }
 
-/// Runs the scenarios that a revision requires of a client.
+/// Runs the scenarios that a revision requires of a client. Gives the [verdicts].
 #[track_caller]
-pub(super) fn run_client_scenarios(suite: &Conformance, client: &[OsString], revision: &str, folder: &Path) {
+pub(crate) fn run_client_scenarios(
+    suite: &Conformance,
+    client: &[OsString],
+    revision: &str,
+    folder: &Path,
+) -> Verdicts {
     // The suite cuts it at spaces, and has no way to say that one belongs to a word.
     let command = client.join(&OsString::from(" "));
-    run_suite(suite, &["client".into(), "--command".into(), command], revision, folder);
+    run_suite(suite, &["client".into(), "--command".into(), command], revision, folder)
 }
 
 #[track_caller]
-fn run_suite(suite: &Conformance, what: &[OsString], revision: &str, folder: &Path) {
+fn run_suite(suite: &Conformance, what: &[OsString], revision: &str, folder: &Path) -> Verdicts {
     let words = suite.suite();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(what).args(["--requirements", revision, "--output-dir"]).arg(folder);
@@ -81,6 +86,45 @@ fn run_suite(suite: &Conformance, what: &[OsString], revision: &str, folder: &Pa
     let output = run(command, SUITE_LIMIT).unwrap_or_else(|| panic!("{what:?} did not end in {SUITE_LIMIT:?}"));
     // It ends with 1 if one scenario fails, which some do directly too.
     assert!(folder.is_dir(), "{what:?}: {}", String::from_utf8_lossy(&output.stderr));
+    verdicts(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// Which scenarios passed, as the suite itself says in its summary, and in its words what became of them.
+pub(crate) type Verdicts = BTreeMap<String, (bool, String)>;
+
+/// Reads the lines `✓ NAME: 1 passed, 0 failed` of a summary.
+fn verdicts(told: &str) -> Verdicts {
+    let summary = told.rsplit("SUMMARY ===").next().unwrap_or_default();
+    // What is not scored is listed once more below.
+    let lines = summary.lines().take_while(|line| !line.starts_with("Total:"));
+    let marked = lines.filter_map(|line| {
+        let (is_passed, rest) = match (line.strip_prefix("✓ "), line.strip_prefix("✗ ")) {
+            (Some(rest), _) => (true, rest),
+            (None, rest) => (false, rest?),
+        };
+        let (name, counts) = rest.split_once(": ")?;
+        Some((name.to_owned(), (is_passed, counts.to_owned())))
+    });
+    marked.collect()
+}
+
+/// Scenarios that do not pass, by the beginnings of their names, and why.
+pub(crate) type Expected = &'static [(&'static str, &'static str)];
+
+/// Checks that all scenarios pass but those that are expected not to, each of which really does not.
+#[track_caller]
+pub(crate) fn check_verdicts(verdicts: &Verdicts, n_scenarios: usize, failing: Expected) {
+    assert_eq!(verdicts.len(), n_scenarios, "{verdicts:#?}");
+    let why = |name: &str| failing.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, why)| why);
+    let wrong = verdicts.iter().filter_map(|(name, (is_passed, counts))| match (why(name), is_passed) {
+        (None, false) => Some(format!("{name} does not pass: {counts}")),
+        (Some(why), true) => Some(format!("{name} passes, though {why}")),
+        _ => None,
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), [""; 0]);
+    for (beginning, _) in failing {
+        assert!(verdicts.keys().any(|name| name.starts_with(beginning)), "there is no scenario {beginning}");
+    }
 }
 
 /// Reads the results below a folder: `SCENARIO-TIME/checks.json`, where a scenario's name may hold slashes.

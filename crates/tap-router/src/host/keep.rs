@@ -61,6 +61,9 @@ impl Shared {
             if let Some(why) = listing.not_whole {
                 self.tell(format!("{}: {}: there may be more: {}", member.name, kind.method(), why.says()));
             }
+            for (name, why) in &listing.left_out {
+                self.tell(format!("{}: left out `{name}`: {why}", member.name));
+            }
             let its = listing.ttl_ms.filter(|ttl_ms| *ttl_ms > 0).map(Duration::from_millis);
             ttl = [ttl, its].into_iter().flatten().min();
             let mut offer = member.offer.lock().unwrap_or_else(PoisonError::into_inner);

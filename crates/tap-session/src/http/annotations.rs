@@ -118,6 +118,19 @@ impl Annotations {
     }
 }
 
+/// What is wrong with the parameters of one tool that are to be repeated in headers. `tool` is as it is listed.
+///
+/// A client over Streamable HTTP leaves out a tool with any, and uses the others (MCP 2026-07-28,
+/// basic/transports/streamable-http, Custom Headers from Tool Parameters).
+#[must_use]
+pub fn wrong_parameter_headers(tool: Node<'_>) -> Vec<String> {
+    let mut found = Found::default();
+    if let Some(schema) = tool.get("inputSchema") {
+        found.look(schema, true, &mut Vec::new(), 0);
+    }
+    found.problems
+}
+
 #[derive(Default)]
 struct Found {
     annotations: Vec<Annotation>,

@@ -176,6 +176,10 @@ async fn find(call: &Call, tool: &str, session: &Session) -> Result<Option<Item>
     if found.is_some() || call.no_check {
         return Ok(found);
     }
+    if let Some((_, why)) = listed.left_out.iter().find(|(left_out, _)| left_out == tool) {
+        let message = format!("{name}: `{}` cannot be called over HTTP: {}", shown(tool, false), shown(why, false));
+        return Err(Failure::new(message).hint("that is the server's to mend; --no-check calls it anyway"));
+    }
     Err(no_such_tool(&name, tool, &names, &format!("{} lists them", look(call, ""))))
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Offered {
     pub(super) lists: Vec<(ListKind, Listing)>,
     /// Lists that could not be had, and why.
     pub(super) problems: Vec<String>,
+    /// Tools that are not on their list since they cannot be called this way, and why.
+    left_out: Vec<String>,
 }
 
 pub(crate) fn tools(global: &Global, tools: &Tools) -> Result<u8, Failure> {
@@ -89,6 +91,9 @@ async fn ask(global: &Global, how: &Server, server: &Meant) -> Result<(Offered, 
     let manner = Manner::of(how, Arc::new(Answers::default()));
     let session = manner.connect(global, server).await?;
     let offered = offered(&session.name, &session.client).await;
+    for what in offered.left_out.iter().filter(|_| !global.quiet) {
+        say(&shown(&format!("{}: {what}", session.name), false));
+    }
     let (_, id) = session.close().await;
     Ok((offered, id))
 }
@@ -96,7 +101,8 @@ async fn ask(global: &Global, how: &Server, server: &Meant) -> Result<(Offered, 
 /// Lists everything that a server declared.
 async fn offered(name: &str, client: &Client) -> Offered {
     let opened = client.opened().clone();
-    let mut offered = Offered { name: name.to_owned(), opened, lists: Vec::new(), problems: Vec::new() };
+    let mut offered =
+        Offered { name: name.to_owned(), opened, lists: Vec::new(), problems: Vec::new(), left_out: Vec::new() };
     for kind in ListKind::ALL {
         if !offered.opened.offers(&[kind.capability()]) {
             continue;
@@ -106,6 +112,8 @@ async fn offered(name: &str, client: &Client) -> Offered {
                 if let Some(why) = listing.not_whole {
                     offered.problems.push(format!("{}: there may be more: {}", kind.method(), why.says()));
                 }
+                let left_out = listing.left_out.iter();
+                offered.left_out.extend(left_out.map(|(name, why)| format!("left out `{name}`: {why}")));
                 offered.lists.push((kind, listing));
             }
             // Many servers that have resources know nothing of templates.

@@ -70,12 +70,27 @@ fn filled_in(asked: &Asked, words: &[String]) -> Result<String, Cannot> {
         names.is_empty() || names.iter().any(|known| known == name)
     };
     let words: Vec<String> = words.iter().filter(asks).cloned().collect();
-    let content = typed::object(None, &words, Some(schema)).map_err(invalid)?;
+    let content = with_defaults(typed::object(None, &words, Some(schema)).map_err(invalid)?, schema);
     fitting(schema, &content).map_err(|what| {
         say(&format!("the server asks for a form that --answer does not fill in: {}", shown(&what, false)));
         invalid(what)
     })?;
     Ok(accepted(Some(&content)))
+}
+
+/// What a form holds where nobody said something else, as a host shows it filled in already (MCP 2025-11-25,
+/// client/elicitation, Requested Schema). `content` is the text of a JSON object.
+fn with_defaults(mut content: String, schema: Node<'_>) -> String {
+    for (name, property) in schema.get("properties").into_iter().flat_map(Node::members) {
+        let node = Node::new(content.as_bytes());
+        let (is_there, is_first) = (node.get(&name.text()).is_some(), node.members().next().is_none());
+        if let (false, Some(default)) = (is_there, property.get("default")) {
+            let member = format!("{}:{}", tap_peer::quoted(&name.text()), String::from_utf8_lossy(default.bytes()));
+            let Some(end) = content.rfind('}') else { return content };
+            content.insert_str(end, &format!("{}{member}", if is_first { "" } else { "," }));
+        }
+    }
+    content
 }
 
 fn property_names(schema: Node<'_>) -> Vec<String> {
@@ -211,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_form_is_filled_in_with_what_it_asks_for() {
-        let params = r#"{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"}},"required":["n"]}}"#;
+        let params = r#"{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"},"d":{"type":"string","default":"a } b"}},"required":["n"]}}"#;
         let asked = Asked {
             method: "elicitation/create".into(),
             params: Some(Kept(params.into())),
@@ -221,10 +236,11 @@ mod tests {
             together: 1,
         };
         for (words, expected) in [
-            (&["n=7", "s=8"][..], Ok(r#"{"action":"accept","content":{"n":7,"s":"8"}}"#)),
-            (&["n=7", "of-another-form=8"], Ok(r#"{"action":"accept","content":{"n":7}}"#)),
+            (&["n=7", "s=8"][..], Ok(r#"{"action":"accept","content":{"n":7,"s":"8","d":"a } b"}}"#)),
+            (&["n=7", "of-another-form=8"], Ok(r#"{"action":"accept","content":{"n":7,"d":"a } b"}}"#)),
             (&["s=8"], Err(r#" "n" is a required property"#)),
             (&["n=x"], Err(r#"n "x" is not of type "integer""#)),
+            (&["n=7", "d=mine"], Ok(r#"{"action":"accept","content":{"n":7,"d":"mine"}}"#)),
         ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             let filled = filled_in(&asked, &words).map_err(|Cannot(reply)| reply.message);
