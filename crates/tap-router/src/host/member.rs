@@ -1,11 +1,11 @@
 //! One server of a router: its session, and calls to it within the host's bounds.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tap_jsonrpc::Node;
-use tap_peer::{CallError, CallOptions, Client, Standing, Subscription, Watched};
+use tap_peer::{CallError, CallOptions, Client, Outlet, Standing, Subscription, Watched};
 use tap_protocol::{Era, INTERNAL_ERROR};
 use tap_session::{ErrorReply, Kept};
 use tokio::sync::Semaphore;
@@ -24,6 +24,8 @@ pub(super) struct Member {
     pub(super) rules: ServerRules,
     pub(super) standing: Standing,
     pub(super) permits: Semaphore,
+    /// What waits for whoever calls.
+    pub(super) outlet: Option<Arc<Outlet>>,
     /// What it offers, as far as it said.
     pub(super) offer: Mutex<Offer>,
     /// What is heard of its changes, by the address of a resource; nothing is its lists.
@@ -85,6 +87,10 @@ impl Member {
         let Ok(permit) = tokio::time::timeout(limit, self.permits.acquire()).await else {
             return Err(Failed::Busy(limit));
         };
+        // What comes back would wait with what waits already.
+        if let Some(outlet) = &self.outlet {
+            outlet.room().await;
+        }
         let connected = tokio::time::timeout(limit, self.standing.client()).await;
         let (client, _) = connected
             .map_err(|_| Failed::NotThere("it is not there in time".into()))?
