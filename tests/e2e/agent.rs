@@ -544,3 +544,20 @@ fn a_person_is_asked_on_the_terminal_and_may_give_up() {
     terminal.type_for("\x03", "given up");
     assert_eq!(terminal.close().wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn arguments_over_several_lines_are_one_message() {
+    const CALLS: &[(&str, &str)] =
+        &[("office__add", "{\n  \"a\": 12,\r\n  \"b\": 30\n}"), ("office__get_time", "{\"zone\":\"a\\nb\"}")];
+    let scratch = Scratch::new();
+    let file = servers(&scratch);
+    let fake = Fake::start(&[Way::Calls(CALLS), Way::Answers]);
+    let base = fake.base(Format::OpenAiChat);
+    let output = agent(&scratch, &["--config", &file, "--yes", "--model", "m", "--base-url", &base, QUESTION]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = &fake.requests()[1].body;
+    assert!(told.contains("42") && told.contains("12:00 in a"), "{told}");
+    let checked = talk(scratch.tap(["check", "agent", "--level", "warning"]), b"");
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    assert!(agent(&scratch, &["--replay", "agent"]).status.success());
+}

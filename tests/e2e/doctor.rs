@@ -267,5 +267,5 @@ fn a_server_at_an_address_is_tried_through_a_bridge() {
     let ward = Ward::new();
     ward.configure(&serde_json::json!({"httpUrl": "http://127.0.0.1:9/mcp"}));
     let finding = ward.one(ward.command(&["it"]));
-    says(&finding, "handshake", &["mcp-tap:"]);
+    says(&finding, "unreachable", &["cannot connect"]);
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::poll::{PollFd, PollFlags, poll};
 
@@ -21,17 +21,48 @@ const SHOWN_CHARACTERS: usize = 4_000;
 /// How often it is looked whether somebody still waits for the answer, milliseconds.
 const LOOK_MS: u16 = 100;
 
+/// Whose turn it is at the terminal: an answer must not reach another question.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Waits for the turn at the terminal. Whoever waits for a line there has to have it.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks something that is answered with yes or no, on the controlling terminal. `text` is shown as it is. Anything but a clear yes, and
+/// nobody there, is no.
+pub(crate) async fn yes_or_no(text: String) -> bool {
+    let waits = Waits::default();
+    let given_up = waits.0.clone();
+    let asked = tokio::task::spawn_blocking(move || {
+        let _turn = turn();
+        let Some((terminal, mut from)) = terminal(given_up) else { return false };
+        let asked = (&terminal).write_all(text.as_bytes()).and_then(|()| (&terminal).flush());
+        let mut line = String::new();
+        asked.and_then(|()| from.read_line(&mut line)).is_ok()
+            && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    });
+    let is_yes = asked.await.unwrap_or(false);
+    drop(waits);
+    is_yes
+}
+
+/// The controlling terminal. Not stdin and stderr: these may be pipes, and somebody may sit there all the same.
+fn terminal(given_up: Arc<AtomicBool>) -> Option<(File, BufReader<Terminal>)> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+    let file = terminal.try_clone().ok()?;
+    Some((terminal, BufReader::new(Terminal { file, given_up })))
+}
+
 /// Asks on the controlling terminal, one question after the other. Where there is none, there is nobody to ask.
 pub(crate) fn on_the_terminal() -> Ask {
-    let turn = Arc::new(Mutex::new(()));
     Arc::new(move |question| {
-        let turn = turn.clone();
         Box::pin(async move {
             let waits = Waits::default();
             let given_up = waits.0.clone();
             // Reading a line waits, so that it is done by a thread that may.
             let asked = tokio::task::spawn_blocking(move || {
-                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let _turn = turn();
                 ask(&question, given_up)
             });
             let consent = asked.await.unwrap_or(Consent::Nobody);
@@ -74,12 +105,10 @@ impl Read for Terminal {
 }
 
 fn ask(question: &Question, given_up: Arc<AtomicBool>) -> Consent {
-    // Not stdin and stderr: these may be pipes, and somebody may sit there all the same.
-    let Ok(terminal) = File::options().read(true).write(true).open("/dev/tty") else {
-        return Consent::Nobody;
-    };
-    let Ok(reading) = terminal.try_clone() else { return Consent::Nobody };
-    put(question, &mut BufReader::new(Terminal { file: reading, given_up }), &mut &terminal)
+    match terminal(given_up) {
+        Some((terminal, mut from)) => put(question, &mut from, &mut &terminal),
+        None => Consent::Nobody,
+    }
 }
 
 /// Asks until the answer is clear.

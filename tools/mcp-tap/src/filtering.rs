@@ -105,6 +105,10 @@ pub(crate) fn fits(
 const ROWS: u64 = 1_000;
 const TIME: Duration = Duration::from_millis(8);
 
+/// Where so few are wanted, as of somebody who goes to the next of something, fewer rows are asked at a time.
+const FEW: usize = 8;
+const ROWS_FOR_FEW: u64 = 150;
+
 /// A list of which only those are wanted that fit.
 pub(crate) struct Sieve<'a> {
     filter: &'a Filter,
@@ -146,9 +150,11 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    /// Searches the next stretch, behind this place (`forward`) or before it: some milliseconds.
-    pub(crate) fn stretch(&self, from: At, forward: bool) -> Result<Sifted, StoreError> {
-        let Stretch { hits, mut next } = self.store.search(&self.search, from, forward, ROWS)?;
+    /// Searches the next stretch, behind this place (`forward`) or before it: some milliseconds, or until so many are found
+    /// as are `wanted`.
+    pub(crate) fn stretch(&self, from: At, forward: bool, wanted: usize) -> Result<Sifted, StoreError> {
+        let Stretch { hits, mut next } =
+            self.store.search(&self.search, from, forward, if wanted < FEW { ROWS_FOR_FEW } else { ROWS })?;
         let began = Instant::now();
         let mut rows = Vec::new();
         let n_hits = hits.len();
@@ -157,7 +163,7 @@ impl<'a> Sieve<'a> {
             if self.fits(&hit) {
                 rows.push(hit.listed);
             }
-            if index + 1 < n_hits && TIME < began.elapsed() {
+            if index + 1 < n_hits && (wanted <= rows.len() || TIME < began.elapsed()) {
                 next = Some(at);
                 break;
             }
@@ -183,7 +189,7 @@ impl<'a> Sieve<'a> {
     ) -> Result<(), Failure> {
         let mut from = Self::from(*range.start(), true);
         loop {
-            let Sifted { rows, next } = self.stretch(from, true)?;
+            let Sifted { rows, next } = self.stretch(from, true, usize::MAX)?;
             for listed in rows {
                 if !range.contains(&listed.row.at.seq) {
                     return Ok(());

@@ -50,7 +50,7 @@ pub(crate) struct Agent {
     /// Tell the model of a call that was refused, and go on; else that ends the run
     #[arg(long)]
     pub(crate) go_on_refused: bool,
-    /// Let servers ask the model (sampling), up to so often a question; without this a person is asked each time
+    /// Let servers ask the model (sampling), up to so often in the run; without this a person is asked each time
     #[arg(long, value_name = "N")]
     pub(crate) allow_sampling: Option<u32>,
     /// A folder that servers may use, where they ask for roots; may be given several times

@@ -181,7 +181,7 @@ impl<'a> Printer<'a> {
         while let Some(from) = before
             && last.len() < limit
         {
-            let Sifted { rows, next } = sieve.stretch(from, false)?;
+            let Sifted { rows, next } = sieve.stretch(from, false, usize::MAX)?;
             last.extend(rows);
             before = next;
         }
@@ -249,7 +249,8 @@ impl<'a> Printer<'a> {
         let range = self.found.part.range();
         let mut from = Sieve::from(*range.start(), true);
         while left > 0 {
-            let Some(Sifted { mut rows, next }) = self.sieve().map(|sieve| sieve.stretch(from, true)).transpose()?
+            let Some(Sifted { mut rows, next }) =
+                self.sieve().map(|sieve| sieve.stretch(from, true, usize::MAX)).transpose()?
             else {
                 break;
             };

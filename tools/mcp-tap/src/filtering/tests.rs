@@ -34,7 +34,7 @@ fn some_findings(store: &Store, session: &Session) -> Findings {
 fn searched(sieve: &Sieve<'_>, from: At, forward: bool) -> Vec<At> {
     let (mut found, mut next) = (Vec::new(), Some(from));
     while let Some(from) = next {
-        let sifted = sieve.stretch(from, forward).unwrap();
+        let sifted = sieve.stretch(from, forward, usize::MAX).unwrap();
         found.extend(sifted.rows.iter().map(|listed| listed.row.at));
         next = sifted.next;
     }

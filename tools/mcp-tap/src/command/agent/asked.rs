@@ -1,6 +1,6 @@
 //! What servers ask during a run: the model (sampling), a person (elicitation), for folders (roots).
 
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,6 +14,7 @@ use super::model::{Answerer, Asks};
 use super::record::Record;
 use crate::arguments::{Agent, Global};
 use crate::command::call::{on_the_terminal, root};
+use crate::confirm::yes_or_no;
 use crate::failure::Failure;
 use crate::text::{cut, shown};
 
@@ -81,16 +82,5 @@ impl Asking {
 /// Whether the person lets a server ask the model this.
 async fn consents(params: &[u8]) -> bool {
     let text = cut(&shown(&String::from_utf8_lossy(params), false), SHOWN);
-    let asked = tokio::task::spawn_blocking(move || {
-        let Ok(terminal) = std::fs::File::options().read(true).write(true).open("/dev/tty") else { return false };
-        let Ok(reading) = terminal.try_clone() else { return false };
-        let asked = writeln!(&terminal, "\na server asks the model: {text}").and_then(|()| {
-            write!(&terminal, "  let it? [y/N] ")?;
-            (&terminal).flush()
-        });
-        let mut line = String::new();
-        asked.and_then(|()| BufReader::new(reading).read_line(&mut line)).is_ok()
-            && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
-    });
-    asked.await.unwrap_or(false)
+    yes_or_no(format!("\na server asks the model: {text}\n  let it? [y/N] ")).await
 }

@@ -48,7 +48,7 @@ impl Record {
     }
 
     fn line(&self, stream: Stream, text: &str) {
-        let line = Bytes::from(format!("{text}\n"));
+        let line = Bytes::from(format!("{}\n", on_one_line(text)));
         self.copies.offer(stream, self.copies.clock().at_ns(), &line);
     }
 
@@ -83,6 +83,11 @@ impl Record {
     pub(super) fn turn(&self, id: u64, turn: &ModelTurn) {
         self.came(id, &write_turn(turn));
     }
+}
+
+/// JSON on one line, as messages are. Line ends in it are white space: inside of a text they are written as escapes.
+pub(super) fn on_one_line(json: &str) -> String {
+    json.replace(['\n', '\r'], " ")
 }
 
 /// A run that was recorded.

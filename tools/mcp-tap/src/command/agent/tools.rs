@@ -10,7 +10,7 @@ use tap_peer::{ListKind, quoted};
 use tap_protocol::Revision;
 use tap_router::{HostCall, REFUSED, Router, canonical};
 
-use super::record::{Record, key};
+use super::record::{Record, key, on_one_line};
 
 /// What of calls is known from a recording.
 pub(super) type Known = Mutex<HashMap<(String, String), VecDeque<String>>>;
@@ -63,7 +63,9 @@ impl Tools {
 
     /// Makes a call, and records it.
     pub(super) async fn call(&self, call: &Call, tag: u64, trace: &str, record: &Record) -> Came {
-        let arguments = if call.arguments.trim().is_empty() { "{}" } else { call.arguments.as_str() };
+        // Some models write them over several lines.
+        let arguments = on_one_line(if call.arguments.trim().is_empty() { "{}" } else { &call.arguments });
+        let arguments = arguments.as_str();
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", quoted(&call.name));
         let mut asked = Asked { record, id: record.asked("tools/call", &params), is_over: false };
         let (result, differs) = match self {

@@ -124,7 +124,11 @@ const CANCELLED: &str = "{\"action\":\"cancel\"}";
 /// A person is asked. Reading a line waits, so that it is done by a thread that may.
 pub(in crate::command) fn on_the_terminal(asked: Asked) -> Reply {
     Box::pin(async move {
-        let answered = tokio::task::spawn_blocking(move || ask_a_person(&asked)).await;
+        let answered = tokio::task::spawn_blocking(move || {
+            let _turn = crate::confirm::turn();
+            ask_a_person(&asked)
+        })
+        .await;
         answered.unwrap_or_else(|_| Err(Cannot::declined()))
     })
 }

@@ -47,6 +47,25 @@ fn last_lines(trial: &Trial) -> Vec<String> {
     trial.stderr.iter().skip(trial.stderr.len().saturating_sub(SHOWN_LINES)).cloned().collect()
 }
 
+/// What is wrong where the bridge to a server at an address answered for it, by the words that it begins with.
+///
+/// Such an answer says what became of the request, and is no refusal of the server's.
+fn of_bridge(message: &str) -> Option<Finding> {
+    let cause = message.strip_prefix("mcp-tap: ")?;
+    Some(match cause.starts_with("cannot connect") {
+        true => Finding::bad(
+            "unreachable",
+            format!("nobody can be reached at its address: {cause}"),
+            "start the server, and compare host and port of its address with those that it listens on",
+        ),
+        false => Finding::bad(
+            "handshake",
+            format!("there is no answer to `initialize`: {cause}"),
+            "see whether the path of its address is the one of MCP, often `/mcp`, and whether it wants somebody to sign in",
+        ),
+    })
+}
+
 /// What is wrong with a server that did not answer hello with a result.
 pub(super) fn of_failed(trial: &Trial, runtime: Option<&str>) -> Finding {
     if let Some(error) = &trial.not_started {
@@ -77,6 +96,9 @@ pub(super) fn of_failed(trial: &Trial, runtime: Option<&str>) -> Finding {
     if let Some((answer, _)) = &trial.answer {
         let error = &answer["error"];
         let message = error["message"].as_str().unwrap_or("its answer is neither a result nor an error");
+        if let Some(finding) = of_bridge(message) {
+            return finding.with(lines);
+        }
         return Finding::bad(
             "handshake",
             format!("it refuses `initialize`: {} {message}", error["code"]).replace("null ", ""),
@@ -250,6 +272,20 @@ fn after(took: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_bridge_says_for_a_server_is_no_refusal_of_the_servers() {
+        for (message, expected) in [
+            ("mcp-tap: cannot connect: Connection refused", Some("unreachable")),
+            ("mcp-tap: cannot connect within 10 s", Some("unreachable")),
+            ("mcp-tap: the server answered with HTTP 404", Some("handshake")),
+            ("Unsupported protocol version", None),
+        ] {
+            let finding = of_bridge(message);
+            assert_eq!(finding.as_ref().map(|finding| finding.name), expected, "{message}");
+            assert!(finding.is_none_or(|finding| !finding.what.contains("refuses")), "{message}");
+        }
+    }
 
     #[test]
     fn variables_are_known_where_a_line_says_that_they_are_missing() {

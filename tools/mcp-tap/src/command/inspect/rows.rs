@@ -84,7 +84,7 @@ impl Walk<'_> {
     /// The rows of a page, or of a stretch that is searched, behind a place or before it, and where it goes on.
     fn page(&self, sieve: Option<&Sieve<'_>>, from: At, forward: bool) -> Result<Sifted, StoreError> {
         if let Some(sieve) = sieve {
-            return sieve.stretch(from, forward);
+            return sieve.stretch(from, forward, self.query.limit);
         }
         // Each row counts, and no more need be fetched than are wanted.
         let limit = self.query.limit as u64;
