@@ -1,14 +1,18 @@
-//! What `mcp-tap route` keeps both its sides within: hosts that do not read, and what was held fast of prompts and resources.
+//! What `mcp-tap route` keeps both its sides within: hosts that do not read, what was held fast of prompts and resources, and a
+//! server over HTTP that goes away and comes back.
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tap_peer::{CallOptions, ListKind};
 use tap_protocol::Revisions;
 
-use crate::router::{configured, host, names, run, sh};
+use crate::http_bridge::echo_server;
+use crate::http_peers::programs::Tap;
+use crate::router::{call, configured, host, names, run, sh};
 use crate::support::{Scratch, piped, talk, wait_for, wait_until};
 
 /// Calls that a host makes without reading an answer, each of [`ANSWER_BYTES`].
@@ -62,7 +66,7 @@ fn a_host_that_does_not_read_is_not_served_beyond_what_fits_and_has_all_of_it_wh
         n_times == 50
     });
     assert!(n_before <= CALLS_AT_MOST, "{n_before} calls were made for a host that has read nothing");
-    let mut answered = vec![false; CALLS];
+    let mut answered = [false; CALLS];
     while answered.contains(&false) {
         let line = lines.next().unwrap().unwrap();
         let message: Value = serde_json::from_str(&line).unwrap();
@@ -70,7 +74,6 @@ fn a_host_that_does_not_read_is_not_served_beyond_what_fits_and_has_all_of_it_wh
             assert!(line.len() > ANSWER_BYTES && !std::mem::replace(&mut answered[id as usize], true));
         }
     }
-    drop(say);
     drop(stdin);
     assert!(wait_for(&mut router).success());
 }
@@ -128,4 +131,48 @@ fn prompts_and_resources_are_held_fast_as_tools_are() {
             client.close().await;
         });
     }
+}
+
+#[test]
+fn a_server_over_http_that_restarts_under_load_is_called_again_when_it_is_back() {
+    let scratch = Scratch::new();
+    let echo = echo_server();
+    let serve = |address: &str| Tap::start(scratch.tap(["run", "--no-record", "--http", address, "--", &echo]));
+    let server = serve("127.0.0.1:0");
+    let (url, address) = (server.url.clone(), server.address().to_string());
+    let file = configured(&scratch, &json!({"far": {"url": url}, "near": {"command": echo}}));
+    run(async {
+        let client = host(&scratch, &["route", "--config", &file], Revisions::LEGACY, Arc::new(())).await;
+        assert_eq!(names(&client, ListKind::Tools).await.len(), 2 * 7);
+        let is_back = Arc::new(AtomicBool::new(false));
+        // Each calls until it has had an answer of the server that is back.
+        let many = |server: &'static str| {
+            let (client, is_back) = (client.clone(), is_back.clone());
+            tokio::spawn(async move {
+                let mut failures = Vec::new();
+                loop {
+                    let was_back = is_back.load(Ordering::Relaxed);
+                    let (said, has_failed) = call(&client, &format!("{server}__echo"), &json!({"text": "a"})).await;
+                    match has_failed {
+                        true => failures.push(said),
+                        false if was_back => return failures,
+                        false => assert_eq!(said, "a"),
+                    }
+                }
+            })
+        };
+        let far: Vec<_> = (0..4).map(|_| many("far")).collect();
+        let near = many("near");
+        assert_eq!(call(&client, "far__echo", &json!({"text": "b"})).await, ("b".into(), false));
+        drop(server);
+        let again = serve(&address);
+        is_back.store(true, Ordering::Relaxed);
+        assert_eq!(near.await.unwrap(), [""; 0], "another server has nothing to do with it");
+        for failures in far {
+            let failures = failures.await.unwrap();
+            assert!(failures.iter().all(|said| said.contains("far")), "{failures:?}");
+        }
+        client.close().await;
+        drop(again);
+    });
 }
