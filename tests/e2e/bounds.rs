@@ -137,7 +137,7 @@ fn prompts_and_resources_are_held_fast_as_tools_are() {
 fn a_server_over_http_that_restarts_under_load_is_called_again_when_it_is_back() {
     let scratch = Scratch::new();
     let echo = echo_server();
-    let serve = |address: &str| Tap::start(scratch.tap(["run", "--no-record", "--http", address, "--", &echo]));
+    let serve = |address: &str| Tap::start(scratch.tap(["run", "--http", address, "--", &echo]));
     let server = serve("127.0.0.1:0");
     let (url, address) = (server.url.clone(), server.address().to_string());
     let file = configured(&scratch, &json!({"far": {"url": url}, "near": {"command": echo}}));

@@ -18,6 +18,9 @@ use crate::rules::ServerRules;
 /// A call that tells of progress may take so many times as long as one that does not.
 const WITH_PROGRESS: u32 = 10;
 
+/// How the message of an error begins that is not the server's.
+const OURS: &str = "mcp-tap: ";
+
 /// One server of a router.
 pub(super) struct Member {
     pub(super) name: String,
@@ -37,6 +40,8 @@ pub(super) enum Failed {
     /// The server said an error.
     Server(ErrorReply),
     Call(CallError),
+    /// It could not be asked, or did not answer, over HTTP.
+    Way(String),
     /// It cannot be connected to.
     NotThere(String),
     /// Others are called, and were for too long.
@@ -49,6 +54,11 @@ impl Failed {
             return Self::Call(error);
         };
         let [code, message, data] = error.node().pick(["code", "message", "data"]);
+        // What carries lines over HTTP answers in the server's place, and says so: the call is at fault, not the request.
+        let way = message.and_then(Node::text).and_then(|message| Some(message.strip_prefix(OURS)?.to_owned()));
+        if let Some(way) = way {
+            return Self::Way(way);
+        }
         Self::Server(ErrorReply {
             code: code.and_then(Node::as_i64).unwrap_or(INTERNAL_ERROR),
             message: message.and_then(Node::text).unwrap_or_default().into_owned(),
@@ -62,6 +72,7 @@ impl Failed {
             Self::Call(CallError::TimedOut(limit)) => {
                 format!("{server} did not answer within {} s; the call was cancelled", limit.as_secs_f64())
             }
+            Self::Way(why) => format!("{server}: {why}"),
             Self::Call(error) => format!("{server}: {error}"),
             Self::NotThere(why) => format!("the server {server} cannot be reached: {why}"),
             Self::Busy(limit) => {
