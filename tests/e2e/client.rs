@@ -305,3 +305,57 @@ fn other_servers_of_others_are_listed_and_called() {
     assert_eq!(made.status.code(), Some(0), "{}", err(&made));
     assert!(std::fs::read_to_string(scratch.path("memory.jsonl")).unwrap().contains("\"a\""));
 }
+
+/// A server over HTTP, and where its endpoint is.
+fn at(server: &Server, path: &str) -> Vec<OsString> {
+    vec!["--url".into(), format!("http://{}/{path}", server.address).into()]
+}
+
+#[test]
+fn each_sdk_s_server_of_each_generation_is_listed_and_called() {
+    let test = "the client and servers on each SDK";
+    let stdio = |command: Vec<OsString>| [vec!["--".into()], command].concat();
+    // What is called, what it says, and the revision that both come to.
+    let mut servers: Vec<(Vec<OsString>, &[&str], &str, &str)> = Vec::new();
+    let mut running = Vec::new();
+    let mut over_http = |command: &[OsString], path: &str| {
+        running.push(Server::start(command));
+        running.last().map(|server| at(server, path)).unwrap_or_default()
+    };
+    if let Some(node) = peers::node(test) {
+        let (call, says) = (&["test_simple_text"][..], "This is a simple text response for testing.\n");
+        servers.push((stdio(node.script("server1.mjs", &["stdio"])), call, says, "2025-11-25"));
+        for (transport, path) in [("http", "mcp"), ("json", "mcp"), ("sse", "sse")] {
+            let target = over_http(&node.script("server1.mjs", &[transport]), path);
+            servers.push((target, call, says, "2025-11-25"));
+        }
+        servers.push((over_http(&node.script("server2.mjs", &[]), "mcp"), call, says, "2026-07-28"));
+    }
+    if let Some(python) = peers::python1(test) {
+        let (call, says) = (&["add", "a=2", "b=40"][..], "42\n");
+        servers.push((stdio(python.script("server.py", &[])), call, says, "2025-11-25"));
+        for (transport, path) in [("streamable-http", "mcp"), ("sse", "sse")] {
+            let target = over_http(&python.script("server.py", &[transport]), path);
+            servers.push((target, call, says, "2025-11-25"));
+        }
+    }
+    if let Some(rust) = peers::rust(test) {
+        let target = over_http(&rust.program("server"), "mcp");
+        servers.push((target, &["add", "a=2", "b=40"], "42\n", "2026-07-28"));
+    }
+    let scratch = Scratch::new();
+    for (target, call, says, revision) in servers {
+        let tap = |words: &[&str]| {
+            let mut tap = scratch.tap(words);
+            tap.args(&target);
+            talk(tap, b"")
+        };
+        let listed = tap(&["tools", "-q", "--json"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_else(|_| panic!("{}", err(&listed)));
+        assert_eq!(listed["revision"], revision, "{target:?}");
+        let is_listed = listed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == call[0]);
+        assert!(is_listed, "{target:?}: {listed}");
+        let called = tap(&[&["call", "-q"], call].concat());
+        assert_eq!((called.status.code(), out(&called).as_str()), (Some(0), says), "{target:?}: {}", err(&called));
+    }
+}

@@ -15,6 +15,7 @@ mod peers;
 mod support;
 
 mod agent;
+mod bounds;
 mod cases;
 mod client;
 mod commands;

@@ -155,8 +155,14 @@ impl Catalog {
                 self.problems.push(format!("{}: `{original}` is in {} twice", offer.server, kind.member()));
                 continue;
             }
+            if kind == ListKind::Tools && !offer.rules.uses_tool(&original) {
+                continue;
+            }
+            if let Some(problem) = not_held(offer, kind, &original, item) {
+                self.problems.push(problem);
+                continue;
+            }
             let entry = match kind {
-                ListKind::Tools if !offer.rules.uses_tool(&original) => continue,
                 ListKind::Tools => match tool(server, offer, &original, item, naming) {
                     Ok(entry) => entry,
                     Err(problem) => {
@@ -264,17 +270,20 @@ impl Catalog {
     }
 }
 
+/// Why something is not offered that is held fast, or not among what is.
+fn not_held(offer: &Offer, kind: ListKind, original: &str, item: &Item) -> Option<String> {
+    let pinned = offer.rules.pinned.as_ref()?;
+    match pinned.get(&kind).and_then(|pinned| pinned.get(original)) {
+        None => Some(format!("{}: `{original}` is not among the {} that are held fast", offer.server, kind.member())),
+        Some(pinned) if *pinned != canonical(item.node()) => {
+            Some(format!("{}: `{original}` is not what it was when it was held fast", offer.server))
+        }
+        Some(_) => None,
+    }
+}
+
 /// A tool as it is shown.
 fn tool(server: usize, offer: &Offer, original: &str, item: &Item, naming: Naming) -> Result<Entry, String> {
-    if let Some(pinned) = &offer.rules.pinned {
-        match pinned.get(original) {
-            None => return Err(format!("{}: `{original}` is not among the tools that are held fast", offer.server)),
-            Some(pinned) if *pinned != canonical(item.node()) => {
-                return Err(format!("{}: `{original}` is not what it was when it was held fast", offer.server));
-            }
-            Some(_) => {}
-        }
-    }
     let rules = offer.rules.tools.get(original);
     let renamed = rules.and_then(|rules| rules.rename.clone());
     if let Some(name) = renamed.as_ref().filter(|name| !is_valid(name)) {
@@ -398,17 +407,24 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_are_held_fast_are_used_as_they_were_alone() {
+    fn what_is_held_fast_is_used_as_it_was_alone() {
         let mut one = offer("a", ListKind::Tools, &[r#"{"name":"x","description":"Reads."}"#, r#"{"name":"y"}"#, ADD]);
         let pinned =
             [("x", r#"{ "description" : "Reads.", "name":"x" }"#), ("y", r#"{"name":"y","description":"Old."}"#)];
         let pinned = pinned.iter().map(|(name, item)| ((*name).to_owned(), canonical(Node::new(item.as_bytes()))));
-        one.rules.pinned = Some(pinned.collect());
+        one.rules.pinned = Some([(ListKind::Tools, pinned.collect())].into());
+        one.lists.insert(ListKind::Prompts.into(), items(&[r#"{"name":"p"}"#]));
+        one.lists.insert(ListKind::Resources.into(), items(&[r#"{"uri":"a:b"}"#]));
         let catalog = Catalog::new(&[one], Naming::Prefixed);
         assert_eq!(names(&catalog, ListKind::Tools), ["a__x"]);
         assert_eq!(
             catalog.problems,
-            ["a: `y` is not what it was when it was held fast", "a: `add` is not among the tools that are held fast",]
+            [
+                "a: `y` is not what it was when it was held fast",
+                "a: `add` is not among the tools that are held fast",
+                "a: `p` is not among the prompts that are held fast",
+                "a: `a:b` is not among the resources that are held fast",
+            ]
         );
     }
 

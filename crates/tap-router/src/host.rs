@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tap_jsonrpc::Node;
-use tap_peer::{Backoff, CallError, ClientOptions, Handler, ListKind, OnProgress, Recorder, Standing, Target};
+use tap_peer::{Backoff, CallError, ClientOptions, Handler, ListKind, OnProgress, Outlet, Recorder, Standing, Target};
 use tap_protocol::{INVALID_PARAMS, Revision};
 use tap_session::ErrorReply;
 use tokio::sync::{Semaphore, watch};
@@ -53,6 +53,8 @@ pub struct RouterOptions {
     pub ask: Option<Ask>,
     /// Told of each call, and who allowed it.
     pub audit: Option<Arc<dyn Audit>>,
+    /// What waits for whoever gets the answers. While it has no room no call is begun.
+    pub outlet: Option<Arc<Outlet>>,
 }
 
 /// Asks a person whether a call is to be made. A call that is given up drops the future.
@@ -103,6 +105,7 @@ impl Router {
                 };
                 let offer = Offer { server: plan.name.clone(), rules: plan.rules.clone(), ..Offer::default() };
                 Member {
+                    outlet: options.outlet.clone(),
                     name: plan.name,
                     permits: Semaphore::new(plan.rules.parallel.max(1)),
                     rules: plan.rules,
@@ -299,7 +302,9 @@ impl Router {
             Some(member) => vec![member],
             None => {
                 let has_some = |member: &&Member| {
-                    member.standing.now().is_some_and(|client| client.opened().offers(&["resources"]))
+                    // Where things are held fast, what nobody has looked at is not asked for.
+                    member.rules.pinned.is_none()
+                        && member.standing.now().is_some_and(|client| client.opened().offers(&["resources"]))
                 };
                 self.shared.members.iter().filter(has_some).collect()
             }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use tap_peer::ListKind;
+
 /// At most so many calls of one server are made at a time, where nothing else is said.
 pub const PARALLEL: usize = 16;
 
@@ -69,9 +71,9 @@ pub struct ServerRules {
     pub roles: BTreeSet<String>,
     /// Its tools, by the names that it has for them.
     pub tools: BTreeMap<String, ToolRules>,
-    /// The tools that somebody has looked at, by the names that the server has for them, each in its
-    /// [canonical](crate::canonical()) form. Where there are such, others and changed ones are not used.
-    pub pinned: Option<BTreeMap<String, String>>,
+    /// What somebody has looked at, of each kind by the names that the server has for them (of resources and templates their
+    /// addresses), each in its [canonical](crate::canonical()) form. Where there are such, others and changed ones are not used.
+    pub pinned: Option<BTreeMap<ListKind, BTreeMap<String, String>>>,
     /// How long a call may take.
     pub limit: Duration,
     /// How many calls are made at a time; others wait.

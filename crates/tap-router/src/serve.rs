@@ -5,23 +5,23 @@
 //! goes on when the host asks again.
 //!
 //! `serve/answer.rs` answers requests of the host's, `serve/ask.rs` asks it what servers ask, `serve/confirm.rs` whether a call
-//! is to be made.
+//! is to be made, and `serve/unasked.rs` tells it what it has not asked for, as far as it reads that.
 
 mod answer;
 mod ask;
 mod confirm;
+mod unasked;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use tap_jsonrpc::Node;
-use tap_peer::{Asked, Cannot, ListKind, Notified, OnProgress, Progress, Recorder, Target};
+use tap_peer::{Asked, Cannot, ListKind, Notified, OnProgress, Outlet, Progress, Recorder, Target};
 use tap_protocol::{Era, INTERNAL_ERROR, Revision, Side};
 use tap_session::{
-    At, CallId, Change, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, Server as Chair,
-    ServerOptions,
+    At, CallId, ErrorReply, Implementation, Input, Kept, Outcome, Output, Request, Server as Chair, ServerOptions,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -30,12 +30,13 @@ use crate::forward::Forward;
 use crate::host::{Hear, HostCall, News, Router, RouterOptions, ServerPlan};
 use crate::rules::ServerRules;
 use answer::answer;
+pub(crate) use unasked::Waits;
 
 /// What a router can do for a host.
 const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}"#;
 
-/// Resources of which changes are kept until the host can be told.
-const HELD: usize = 1_000;
+/// Requests of the host's that wait for their answers at a time; another is refused.
+const REQUESTS: usize = 10_000;
 
 /// What a host of the modern era can be asked at most.
 const ALL_CAPABILITIES: &str =
@@ -72,6 +73,9 @@ pub struct Front<Say, Tell> {
     pub lines: mpsc::Receiver<Bytes>,
     /// Takes a line for the host, with its line feed. Must not wait.
     pub say: Say,
+    /// How much waits for the host. Whoever writes it says what was taken. While there is no room, nothing more is read from
+    /// the host, no call is begun, and what servers say by themselves is held back or left out.
+    pub outlet: Arc<Outlet>,
     /// Takes something that a person should know.
     pub tell: Tell,
 }
@@ -79,7 +83,7 @@ pub struct Front<Say, Tell> {
 /// Something that happens behind the loop.
 pub(crate) enum Event {
     /// A request of the host's is answered.
-    Answered { tag: u64, answer: Result<String, ErrorReply> },
+    Answered { tag: u64, answer: Result<String, ErrorReply>, waits: Waits },
     /// A request of the host's goes on.
     Progress { tag: u64, progress: Progress },
     /// A server asks.
@@ -126,6 +130,11 @@ struct Loop<Say, Tell> {
     /// Resources that the host wants to hear of, and has no answer to that yet, by call; and what came of them meanwhile.
     subscribing: HashMap<u64, String>,
     held: Vec<String>,
+    /// Lists that are others, which a host that does not read is told later.
+    changed: BTreeSet<ListKind>,
+    outlet: Arc<Outlet>,
+    /// Lists are made one after another, so that each waits for the room that the one before has taken.
+    listing: Arc<tokio::sync::Mutex<()>>,
     /// What makes states of ours that nobody else can have made up.
     nonce: String,
     begun: Instant,
@@ -138,7 +147,7 @@ pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
     front: Front<Say, Tell>,
     stop: impl Future<Output = ()>,
 ) {
-    let Front { mut lines, say, tell } = front;
+    let Front { mut lines, say, outlet, tell } = front;
     let chair_options = ServerOptions {
         implementation: options.implementation.clone(),
         instructions: options.instructions.clone(),
@@ -164,6 +173,9 @@ pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
         questions: HashMap::new(),
         subscribing: HashMap::new(),
         held: Vec::new(),
+        changed: BTreeSet::new(),
+        outlet,
+        listing: Arc::default(),
         nonce: nonce(),
         begun,
     };
@@ -171,8 +183,9 @@ pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
     loop {
         this.do_outputs();
         let late = this.chair.poll_timeout().map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(this.now_ns())));
+        let (is_open, outlet) = (this.outlet.has_room(), this.outlet.clone());
         tokio::select! {
-            line = lines.recv() => match line {
+            line = lines.recv(), if is_open => match line {
                 Some(line) => this.chair.step(Input::Line(line), this.now_ns()),
                 None => break,
             },
@@ -180,6 +193,8 @@ pub async fn serve<Say: FnMut(Bytes), Tell: FnMut(String)>(
             () = tokio::time::sleep(late.unwrap_or_default()), if late.is_some() => {
                 this.chair.handle_timeout(this.now_ns());
             }
+            () = outlet.room(), if !is_open => this.catch_up(),
+            () = outlet.broken() => break,
             () = &mut stop => break,
         }
     }
@@ -211,6 +226,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
                     let mut line = BytesMut::with_capacity(message.len() + 1);
                     line.put(message);
                     line.put_u8(b'\n');
+                    self.outlet.add(line.len());
                     (self.say)(line.freeze());
                 }
                 Output::Opened { revision } => {
@@ -282,6 +298,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         let events = self.events.clone();
         let hear: Hear = Arc::new(move |news| drop(events.send(Event::News(news))));
         let mut options = self.options.router.clone();
+        options.outlet = Some(self.outlet.clone());
         options.ask.get_or_insert_with(|| confirm::by_elicitation(self.events.clone()));
         let router = Arc::new(Router::start(plans.collect(), options, hear));
         self.router = Some(router.clone());
@@ -289,6 +306,11 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
     }
 
     fn request(&mut self, request: Request) {
+        if REQUESTS <= self.tags.len() {
+            let reply = ErrorReply::new(INTERNAL_ERROR, "too many requests wait for their answers");
+            let _ = self.chair.fail(request.request, &reply, self.now_ns());
+            return;
+        }
         let router = self.start(request.capabilities.as_ref(), request.revision);
         let params = request.params.clone();
         let node = params.as_ref().map(|params| params.node());
@@ -313,9 +335,17 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
         let capabilities = is_modern.then(|| passed_capabilities(request.capabilities.as_ref(), request.revision));
         let call = HostCall { revision: request.revision, on_progress, tag, capabilities };
         let (method, startup_limit) = (request.method.clone(), self.options.startup_limit);
+        let (outlet, listing) = (self.outlet.clone(), self.listing.clone());
         let task = tokio::spawn(async move {
+            let is_list = ListKind::ALL.iter().any(|kind| kind.method() == method);
+            let turn = if is_list { Some(listing.lock().await) } else { None };
+            if is_list {
+                outlet.room().await;
+            }
             let answer = answer(&router, &method, params.as_ref(), call, startup_limit).await;
-            let _ = events.send(Event::Answered { tag, answer });
+            let waits = Waits::new(outlet, answer.as_ref().map_or(0, String::len));
+            drop(turn);
+            let _ = events.send(Event::Answered { tag, answer, waits });
         });
         self.tags.insert(request.request, tag);
         let request = HostRequest {
@@ -333,9 +363,16 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Answered { tag, answer } => self.answered(tag, answer),
+            Event::Answered { tag, answer, waits } => {
+                self.answered(tag, answer);
+                // From here on it is counted as a line, or kept for a host that is to ask again.
+                self.do_outputs();
+                drop(waits);
+            }
             Event::Progress { tag, progress } => {
-                if let Some(at) = self.requests.get(&tag).and_then(|request| request.at) {
+                // Whoever does not read has no use for it: what comes later says more.
+                let at = self.requests.get(&tag).and_then(|request| request.at).filter(|_| self.outlet.has_room());
+                if let Some(at) = at {
                     let Progress { progress, total, message } = progress;
                     let _ = self.chair.progress(at, progress, total, message.as_deref(), self.now_ns());
                 }
@@ -347,15 +384,7 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
                 }
             }
             Event::Notified(notified) => self.notified(&notified),
-            Event::News(News::Changed(kind)) => {
-                let change = match kind {
-                    ListKind::Tools => Change::Tools,
-                    ListKind::Prompts => Change::Prompts,
-                    ListKind::Resources | ListKind::Templates => Change::Resources,
-                };
-                // Whoever has not asked for the list yet need not be told; nor is there a way before the session is open.
-                let _ = self.chair.changed(change, self.now_ns());
-            }
+            Event::News(News::Changed(kind)) => self.changed(kind),
             Event::News(News::Told(text)) => (self.tell)(text),
         }
     }
@@ -380,51 +409,8 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
             let reply = ErrorReply::new(INTERNAL_ERROR, format!("the server's answer cannot be passed on: {misuse}"));
             let _ = self.chair.fail(at, &reply, now_ns);
         }
-        if self.subscribing.remove(&tag).is_some() && self.subscribing.is_empty() {
-            for uri in std::mem::take(&mut self.held) {
-                let _ = self.chair.changed(Change::Resource { uri: &uri }, now_ns);
-            }
-        }
-    }
-
-    /// A host of the modern era wants to hear of resources.
-    fn subscribed(&mut self, honoured: &Kept) {
-        let capabilities = self.chair.state().client.capabilities.clone();
-        let router = self.start(capabilities.as_ref(), Revision::LATEST);
-        let uris = honoured.node().get("resourceSubscriptions").into_iter().flat_map(Node::elements);
-        for uri in uris.filter_map(|uri| Some(uri.text()?.into_owned())) {
-            let router = router.clone();
-            let startup_limit = self.options.startup_limit;
-            tokio::spawn(async move {
-                router.settled(startup_limit).await;
-                let _ = router.subscribe(&uri).await;
-            });
-        }
-    }
-
-    /// What a server says goes to the host, where that may be told.
-    fn notified(&mut self, notified: &Notified) {
-        let now_ns = self.now_ns();
-        let params = notified.params.as_ref().map(text);
-        match notified.method.as_str() {
-            "notifications/resources/updated" => {
-                let uri = notified.params.as_ref().and_then(|params| params.node().get("uri")?.text());
-                // It may come before the host has the answer to its wish, which would be too early.
-                if let Some(uri) = &uri
-                    && self.subscribing.values().any(|wished| uri.starts_with(wished.as_str()))
-                {
-                    if self.held.len() < HELD && !self.held.iter().any(|held| held == uri) {
-                        self.held.push(uri.clone().into_owned());
-                    }
-                } else if let Some(uri) = uri {
-                    let _ = self.chair.changed(Change::Resource { uri: &uri }, now_ns);
-                }
-            }
-            "notifications/message" | "notifications/elicitation/complete" => {
-                let _ = self.chair.notify(&notified.method, params.as_deref(), now_ns);
-            }
-            _ => {}
-        }
+        self.subscribing.remove(&tag);
+        self.catch_up();
     }
 }
 

@@ -45,13 +45,19 @@ impl Outlet {
         self.changed.notify_waiters();
     }
 
+    /// Whether more may be said to the client: not so much waits for it that it seems not to read.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.n_bytes.load(Ordering::Relaxed) < OUTLET_BYTES
+    }
+
     /// Waits until there is room.
-    pub(super) async fn room(&self) {
-        self.until(|outlet| outlet.n_bytes.load(Ordering::Relaxed) < OUTLET_BYTES).await;
+    pub async fn room(&self) {
+        self.until(Self::has_room).await;
     }
 
     /// Waits until the client has gone away.
-    pub(super) async fn broken(&self) {
+    pub async fn broken(&self) {
         self.until(|outlet| outlet.is_broken.load(Ordering::Relaxed)).await;
     }
 

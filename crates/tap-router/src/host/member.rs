@@ -1,11 +1,11 @@
 //! One server of a router: its session, and calls to it within the host's bounds.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tap_jsonrpc::Node;
-use tap_peer::{CallError, CallOptions, Client, Standing, Subscription, Watched};
+use tap_peer::{CallError, CallOptions, Client, Outlet, Standing, Subscription, Watched};
 use tap_protocol::{Era, INTERNAL_ERROR};
 use tap_session::{ErrorReply, Kept};
 use tokio::sync::Semaphore;
@@ -18,12 +18,17 @@ use crate::rules::ServerRules;
 /// A call that tells of progress may take so many times as long as one that does not.
 const WITH_PROGRESS: u32 = 10;
 
+/// How the message of an error begins that is not the server's.
+const OURS: &str = "mcp-tap: ";
+
 /// One server of a router.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) rules: ServerRules,
     pub(super) standing: Standing,
     pub(super) permits: Semaphore,
+    /// What waits for whoever calls.
+    pub(super) outlet: Option<Arc<Outlet>>,
     /// What it offers, as far as it said.
     pub(super) offer: Mutex<Offer>,
     /// What is heard of its changes, by the address of a resource; nothing is its lists.
@@ -35,6 +40,8 @@ pub(super) enum Failed {
     /// The server said an error.
     Server(ErrorReply),
     Call(CallError),
+    /// It could not be asked, or did not answer, over HTTP.
+    Way(String),
     /// It cannot be connected to.
     NotThere(String),
     /// Others are called, and were for too long.
@@ -47,6 +54,11 @@ impl Failed {
             return Self::Call(error);
         };
         let [code, message, data] = error.node().pick(["code", "message", "data"]);
+        // What carries lines over HTTP answers in the server's place, and says so: the call is at fault, not the request.
+        let way = message.and_then(Node::text).and_then(|message| Some(message.strip_prefix(OURS)?.to_owned()));
+        if let Some(way) = way {
+            return Self::Way(way);
+        }
         Self::Server(ErrorReply {
             code: code.and_then(Node::as_i64).unwrap_or(INTERNAL_ERROR),
             message: message.and_then(Node::text).unwrap_or_default().into_owned(),
@@ -60,6 +72,7 @@ impl Failed {
             Self::Call(CallError::TimedOut(limit)) => {
                 format!("{server} did not answer within {} s; the call was cancelled", limit.as_secs_f64())
             }
+            Self::Way(why) => format!("{server}: {why}"),
             Self::Call(error) => format!("{server}: {error}"),
             Self::NotThere(why) => format!("the server {server} cannot be reached: {why}"),
             Self::Busy(limit) => {
@@ -85,6 +98,10 @@ impl Member {
         let Ok(permit) = tokio::time::timeout(limit, self.permits.acquire()).await else {
             return Err(Failed::Busy(limit));
         };
+        // What comes back would wait with what waits already.
+        if let Some(outlet) = &self.outlet {
+            outlet.room().await;
+        }
         let connected = tokio::time::timeout(limit, self.standing.client()).await;
         let (client, _) = connected
             .map_err(|_| Failed::NotThere("it is not there in time".into()))?

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tap_peer::{Asked, Cannot};
-use tap_protocol::{Era, INVALID_PARAMS, METHOD_NOT_FOUND};
+use tap_protocol::{Era, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use tap_session::{ErrorReply, Request, RequestOptions};
 use tokio::sync::oneshot;
 
@@ -48,6 +48,11 @@ impl<Say: FnMut(Bytes), Tell: FnMut(String)> Loop<Say, Tell> {
 
     /// A server asks: the host is asked in its place.
     pub(super) fn asked(&mut self, server: &str, asked: Asked, reply: oneshot::Sender<Result<String, Cannot>>) {
+        if !self.outlet.has_room() {
+            let what = format!("the host does not read, and cannot be asked for `{}`", asked.method);
+            let _ = reply.send(Err(Cannot(ErrorReply::new(INTERNAL_ERROR, what))));
+            return;
+        }
         let is_legacy = self.chair.revision().is_none_or(|revision| revision.era() == Era::Legacy);
         if is_legacy {
             let params = asked.params.as_ref().map(text);

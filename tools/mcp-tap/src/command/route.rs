@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tap_frame::Stream;
 use tap_jsonrpc::Node;
-use tap_peer::{LinkEnd, Outlet, Recorder};
+use tap_peer::{LinkEnd, ListKind, Outlet, Recorder};
 use tap_relay::{Clock, Copies};
 use tap_router::{Audit, Front, FrontOptions, Naming, RouterOptions, Server, serve};
 use tap_session::Implementation;
@@ -93,11 +93,14 @@ pub(super) fn planned(global: &Global, wanted: &Servers) -> Result<Planned, Fail
             rules.limit = wanted.timeout;
         }
         if let Some(locked) = &locked {
-            let tools = locked.get(&configured.name).and_then(|lists| lists.get("tools"));
-            let pinned = tools
-                .into_iter()
-                .flatten()
-                .map(|(name, item)| (name.clone(), tap_router::canonical(Node::new(item.as_bytes()))));
+            let lists = locked.get(&configured.name);
+            let pinned = ListKind::ALL.into_iter().map(|kind| {
+                let items = lists.and_then(|lists| lists.get(kind.member())).into_iter().flatten();
+                let canonical = |(name, item): (&String, &String)| {
+                    (name.clone(), tap_router::canonical(Node::new(item.as_bytes())))
+                };
+                (kind, items.map(canonical).collect())
+            });
             rules.pinned = Some(pinned.collect());
         }
         match Meant::configured(configured) {
@@ -198,9 +201,9 @@ fn serve_stdio(global: &Global, route: &Route, servers: Vec<Server>, mut options
         lines,
         say: move |line: Bytes| {
             offer(&own_copies, Stream::ToClient, &line);
-            outlet.add(line.len());
             let _ = to_host.send(line);
         },
+        outlet,
         tell: move |text: String| {
             if !quiet {
                 say(&shown(&text, false));
