@@ -314,11 +314,13 @@ fn derived_tables_of_a_newer_version_are_left_alone_and_the_recording_is_read() 
 
 #[test]
 fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
-    let (_folder, path) = changed("PRAGMA user_version = 5");
+    let newer = SCHEMA_VERSION + 1;
+    let (_folder, path) = changed(&format!("PRAGMA user_version = {newer}"));
     let before = std::fs::read(&path).unwrap();
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 5, known: 4, .. }), "{error}");
-    assert!(error.to_string().ends_with("has schema 5, and this mcp-tap knows up to 4: update mcp-tap to open it"));
+    assert!(matches!(error, StoreError::TooNew { known: SCHEMA_VERSION, .. }), "{error}");
+    let says = format!("has schema {newer}, and this mcp-tap knows up to {SCHEMA_VERSION}: update mcp-tap to open it");
+    assert!(error.to_string().ends_with(&says), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
