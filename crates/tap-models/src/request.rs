@@ -7,7 +7,7 @@ mod responses;
 
 use std::borrow::Cow;
 
-use crate::conversation::{ModelRequest, Part, Turn};
+use crate::conversation::{ModelRequest, Part, ToolChoice, Turn};
 use crate::tree::{Tree, sound};
 use crate::{Call, Format, ModelTurn};
 
@@ -115,6 +115,20 @@ fn told(format: Format, request: &ModelRequest<'_>, call: &Call, result: &[u8]) 
 
 fn tools(request: &ModelRequest<'_>) -> Vec<Tree> {
     request.tools.iter().filter_map(|tool| tool.text.clone()).map(Tree::Token).collect()
+}
+
+/// The tools of a request, and whether they may be called, as both interfaces of OpenAI have it.
+fn set_tools(body: &mut Tree, request: &ModelRequest<'_>) {
+    let tools = tools(request);
+    if tools.is_empty() {
+        return;
+    }
+    body.set("tools", Tree::Array(tools));
+    match request.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::Required => body.set("tool_choice", Tree::text("required")),
+        ToolChoice::None => body.set("tool_choice", Tree::text("none")),
+    }
 }
 
 /// The temperature, if it is a number.

@@ -123,7 +123,7 @@ pub(crate) fn item(item: Node<'_>, kind: ListKind, host: Revision) -> String {
 
 /// A result that tells a model what went wrong, as tools do.
 #[must_use]
-pub(crate) fn error_result(what: &str) -> String {
+pub fn error_result(what: &str) -> String {
     format!("{{\"content\":[{{\"type\":\"text\",\"text\":{}}}],\"isError\":true}}", quoted(what))
 }
 

@@ -126,15 +126,15 @@ impl Called {
     }
 
     pub(crate) fn came(&mut self, came: Came<'_>) {
-        let (outcome, answer) = match came {
+        let (outcome, answer): (_, &[u8]) = match &came {
             Came::Result(result) => {
                 let has_failed = result.get("isError").and_then(Node::as_bool) == Some(true);
-                (if has_failed { Outcome::ToolError } else { Outcome::Result }, cut(result.bytes()))
+                (if has_failed { Outcome::ToolError } else { Outcome::Result }, result.bytes())
             }
-            Came::Error(message) => (Outcome::Error, cut(message.as_bytes())),
-            Came::Nothing(why) => (Outcome::NoAnswer, cut(why.as_bytes())),
+            Came::Error(message) => (Outcome::Error, message.as_bytes()),
+            Came::Nothing(why) => (Outcome::NoAnswer, why.as_bytes()),
         };
-        (self.call.outcome, self.call.answer) = (outcome, self.audit.is_some().then_some(answer));
+        (self.call.outcome, self.call.answer) = (outcome, self.audit.is_some().then(|| cut(answer)));
     }
 }
 

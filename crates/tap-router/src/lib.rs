@@ -21,7 +21,7 @@ mod policy;
 mod rules;
 mod serve;
 
-pub use self::adapt::REFUSED;
+pub use self::adapt::{REFUSED, error_result};
 pub use self::audit::{Audit, AuditedCall, Outcome};
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, Entry, ListKindKey, Offer};

@@ -1,8 +1,8 @@
 //! OpenAI's chat completions, and what others mean by them.
 
-use super::{Settled, arguments, number, temperature, texts, told, tools, truth, words};
+use super::{Settled, arguments, number, set_tools, temperature, texts, told, truth, words};
 use crate::Format;
-use crate::conversation::{ChatLimit, ModelRequest, Part, ToolChoice};
+use crate::conversation::{ChatLimit, ModelRequest, Part};
 use crate::tree::{Tree, sound};
 
 /// How many texts to stop at there may be.
@@ -37,15 +37,7 @@ pub(super) fn body(request: &ModelRequest<'_>, turns: &[Settled<'_>], stream: bo
         }
     }
     let mut body = Tree::object([("model", Tree::text(request.model)), ("messages", Tree::Array(messages))]);
-    let tools = tools(request);
-    if !tools.is_empty() {
-        body.set("tools", Tree::Array(tools));
-        match request.tool_choice {
-            ToolChoice::Auto => {}
-            ToolChoice::Required => body.set("tool_choice", Tree::text("required")),
-            ToolChoice::None => body.set("tool_choice", Tree::text("none")),
-        }
-    }
+    set_tools(&mut body, request);
     if let Some(limit) = request.output_limit_tokens {
         let member = match request.chat_limit {
             ChatLimit::MaxCompletionTokens => "max_completion_tokens",

@@ -1,7 +1,7 @@
 //! OpenAI's responses. Nothing is kept by the provider: the whole conversation is sent each time.
 
-use super::{Settled, arguments, number, temperature, told, tools, truth, words};
-use crate::conversation::{ModelRequest, Part, ToolChoice};
+use super::{Settled, arguments, number, set_tools, temperature, told, truth, words};
+use crate::conversation::{ModelRequest, Part};
 use crate::tree::{Tree, sound};
 use crate::{Call, Format};
 
@@ -34,15 +34,7 @@ pub(super) fn body(request: &ModelRequest<'_>, turns: &[Settled<'_>], stream: bo
     if request.sealed_reasoning {
         body.set("include", Tree::Array(vec![Tree::text("reasoning.encrypted_content")]));
     }
-    let tools = tools(request);
-    if !tools.is_empty() {
-        body.set("tools", Tree::Array(tools));
-        match request.tool_choice {
-            ToolChoice::Auto => {}
-            ToolChoice::Required => body.set("tool_choice", Tree::text("required")),
-            ToolChoice::None => body.set("tool_choice", Tree::text("none")),
-        }
-    }
+    set_tools(&mut body, request);
     if let Some(limit) = request.output_limit_tokens {
         body.set("max_output_tokens", number(limit));
     }

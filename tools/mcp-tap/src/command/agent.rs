@@ -17,10 +17,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tap_agent::{AgentOptions, Effect, Ending, Limits};
-use tap_models::{ModelEvent, ModelRequest, ModelTurn, Part, Written};
+use tap_models::{ModelEvent, ModelRequest, ModelTurn, Written};
 use tap_peer::{Handler, all_ended};
+use tap_protocol::Revision;
 use tap_relay::Clock;
-use tap_router::{Audit, News, Router, ServerPlan, Verdict};
+use tap_router::{Audit, HostCall, News, Router, ServerPlan, Verdict};
 use tap_store::{EndReason, Transport};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinHandle, JoinSet};
@@ -35,13 +36,13 @@ use super::stop::Stop;
 use crate::arguments::{Agent, Global, Live};
 use crate::auditing::Auditing;
 use crate::confirm;
-use crate::failure::{COULD_NOT, Failure};
+use crate::failure::Failure;
 use crate::model::Heard;
 use crate::paths::lossy;
 use crate::recording::{Recording, copies, say, session_start};
 use crate::text::shown;
 
-/// Exit codes, beside 0 and [`COULD_NOT`].
+/// Exit codes, beside 0 and that of what could not begin.
 const FAILED: u8 = 1;
 const LIMITED: u8 = 3;
 const REFUSED: u8 = 4;
@@ -179,7 +180,7 @@ impl Driver {
                     name: server.name,
                     target: server.target,
                     rules: server.rules,
-                    handler: asking.handler(global) as Arc<dyn Handler>,
+                    handler: asking.handler() as Arc<dyn Handler>,
                     recorder: server.recorder,
                 });
                 let quiet = global.quiet;
@@ -439,39 +440,33 @@ async fn ask(
     record: &Record,
     text: &mut (dyn FnMut(&str) + Send),
 ) -> Result<ModelTurn, String> {
-    struct Open<'a>(&'a Record, Option<u64>);
-    impl Drop for Open<'_> {
-        fn drop(&mut self) {
-            if let Some(id) = self.1 {
-                self.0.failed(id, -32000, "given up");
-            }
-        }
-    }
     let method = if asks == Asks::Turn { "agent/model" } else { "agent/sampling" };
     let name = answerer.name();
-    let mut open = Open(record, None);
+    let begin =
+        |body: &str| record.asked(method, &format!("{{\"model\":{},\"body\":{body}}}", tap_peer::quoted(&name)));
+    let mut open = None;
     // What is no provider over HTTP sends nothing: what it is told is in the same words.
     if !matches!(answerer, Answerer::Http(_)) {
         let body = tap_models::request_body(answerer.format(), &request, false);
-        open.1 = Some(record.asked(method, &format!("{{\"model\":{},\"body\":{body}}}", tap_peer::quoted(&name))));
+        open = Some(begin(&body));
     }
     let mut listener = |heard: Heard<'_>| match heard {
         Heard::Sent(body) => {
             // Once more, after a failure: the first has its end.
-            if let Some(id) = open.1.take() {
-                record.failed(id, -32000, "tried again");
+            if let Some(open) = open.take() {
+                open.failed("tried again");
             }
-            open.1 = Some(record.asked(method, &format!("{{\"model\":{},\"body\":{body}}}", tap_peer::quoted(&name))));
+            open = Some(begin(body));
         }
         Heard::Event(ModelEvent::TextDelta(more)) => text(more),
         Heard::Retry { failure, wait } => say(&format!("{failure}; tried again in {:.1} s", wait.as_secs_f64())),
         Heard::Received(_) | Heard::Event(_) => {}
     };
     let answer = answerer.ask(asks, request, &mut listener).await;
-    if let Some(id) = open.1.take() {
+    if let Some(open) = open {
         match &answer {
-            Ok(turn) => record.turn(id, turn),
-            Err(what) => record.failed(id, -32000, what),
+            Ok(turn) => open.turn(turn),
+            Err(what) => open.failed(what),
         }
     }
     answer
@@ -509,9 +504,7 @@ fn code_of(ending: &Ending) -> u8 {
     }
 }
 
-/// A part that is a text.
-fn text_part(text: &str) -> Part {
-    Part::Text(text.to_owned())
+/// What is asked of a router in a run.
+fn host_call(tag: u64) -> HostCall {
+    HostCall { revision: Revision::LATEST, on_progress: None, tag, capabilities: None }
 }
-
-const _: () = assert!(COULD_NOT == 2 && FAILED != COULD_NOT);

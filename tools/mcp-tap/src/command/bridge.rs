@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tap_jsonrpc::Node;
-use tap_models::{Format, Tool, tool};
+use tap_models::{Format, Tool, Written, tool};
 use tap_peer::ListKind;
-use tap_router::{News, Router, ServerPlan};
+use tap_router::{Entry, News, Router, ServerPlan};
 
 use super::client::run_until_stopped;
 use super::route::planned;
@@ -16,6 +16,14 @@ use crate::failure::{COULD_NOT, Failure};
 use crate::output::Output;
 use crate::recording::say;
 use crate::text::{counted, shown};
+
+/// A tool of the router's, as a model is told of it.
+pub(super) fn written_for(format: Format, entry: &Entry) -> Written {
+    let node = Node::new(&entry.item);
+    let description = node.get("description").and_then(Node::text);
+    let input_schema = node.get("inputSchema").map_or(&b"{}"[..], Node::bytes);
+    tool(format, Tool { name: &entry.name, description: description.as_deref(), input_schema })
+}
 
 pub(crate) fn bridge(global: &Global, bridge: &Bridge) -> Result<u8, Failure> {
     let planned = planned(global, &bridge.servers)?;
@@ -51,13 +59,7 @@ pub(crate) fn bridge(global: &Global, bridge: &Bridge) -> Result<u8, Failure> {
     let mut written = Vec::new();
     let (mut n_left_out, mut n_findings) = (0, 0);
     for entry in catalog.list(ListKind::Tools) {
-        let node = Node::new(&entry.item);
-        let description = node.get("description").and_then(Node::text);
-        let schema = node.get("inputSchema").map_or(&b"{}"[..], Node::bytes);
-        let one = tool(
-            bridge.to.format(),
-            Tool { name: &entry.name, description: description.as_deref(), input_schema: schema },
-        );
+        let one = written_for(bridge.to.format(), entry);
         for finding in &one.findings {
             n_findings += 1;
             if !global.quiet {

@@ -43,17 +43,13 @@ pub(super) fn read(text: &str, variable: impl Fn(&str) -> Option<String>) -> Res
     for (key, item) in document.iter() {
         match key {
             "servers" => {}
-            "rules" => reader.policy(item)?,
-            "otherwise" => {
-                reader.configuration.policy.rest = verdict(item).ok_or("`otherwise` is allow, ask or deny")?;
-            }
+            _ if reader.about_calls(key, item)? => {}
             _ => reader.problem(item.span().map(|span| span.start), format!("`{}` is not known", shown(key, false))),
         }
     }
     for (name, item) in servers.iter() {
         reader.server(name, item);
     }
-    reader.configuration.has_policy = document.contains_key("rules") || document.contains_key("otherwise");
     Ok(reader.configuration)
 }
 
@@ -63,16 +59,13 @@ pub(super) fn read_policy(text: &str, variable: impl Fn(&str) -> Option<String>)
     let mut reader = Reader { text, configuration: Configuration::default(), variable: &variable };
     for (key, item) in document.iter() {
         match key {
-            "rules" => reader.policy(item)?,
-            "otherwise" => {
-                reader.configuration.policy.rest = verdict(item).ok_or("`otherwise` is allow, ask or deny")?;
-            }
+            _ if reader.about_calls(key, item)? => {}
             // Servers may stand beside them, in the form that `--config` takes.
             "servers" => {}
             _ => return Err(format!("`{}` is not known", shown(key, false))),
         }
     }
-    match document.contains_key("rules") || document.contains_key("otherwise") {
+    match reader.configuration.has_policy {
         true => Ok(reader.configuration.policy),
         false => Err("it has no rules: neither [[rules]] nor `otherwise`".into()),
     }
@@ -85,12 +78,29 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// In which line something is, from 1.
+    fn line_of(&self, at: Option<usize>) -> Option<usize> {
+        Some(self.text.get(..at?)?.matches('\n').count() + 1)
+    }
+
     fn problem(&mut self, at: Option<usize>, what: String) {
-        let line = at.and_then(|at| self.text.get(..at)).map(|before| before.matches('\n').count() + 1);
-        self.configuration.problems.push(match line {
+        self.configuration.problems.push(match self.line_of(at) {
             Some(line) => format!("line {line}: {what}"),
             None => what,
         });
+    }
+
+    /// Takes what a key says about calls; false where it is about something else.
+    fn about_calls(&mut self, key: &str, item: &Item) -> Result<bool, String> {
+        match key {
+            "rules" => self.policy(item)?,
+            "otherwise" => {
+                self.configuration.policy.rest = verdict(item).ok_or("`otherwise` is allow, ask or deny")?;
+            }
+            _ => return Ok(false),
+        }
+        self.configuration.has_policy = true;
+        Ok(true)
     }
 
     /// The rules about calls. One that is wrong makes all of them worth nothing, since what it would have kept from being
@@ -100,8 +110,7 @@ impl Reader<'_> {
         for (index, table) in tables.iter().enumerate() {
             let place = format!("rule {}", index + 1);
             let wrong = |(at, what): Wrong| {
-                let line = at.and_then(|at| self.text.get(..at)).map(|before| before.matches('\n').count() + 1);
-                format!("{place}{}{what}", line.map(|line| format!(" (line {line})")).unwrap_or_default())
+                format!("{place}{}{what}", self.line_of(at).map(|line| format!(" (line {line})")).unwrap_or_default())
             };
             if let Some((key, item)) = table.iter().find(|(key, _)| !RULE_KEYS.contains(key)) {
                 let near = nearest(key, RULE_KEYS.iter().copied()).map(|near| format!("; did you mean {near}?"));

@@ -12,7 +12,7 @@ use tap_session::ErrorReply;
 use super::ask;
 use super::model::{Answerer, Asks};
 use super::record::Record;
-use crate::arguments::{Agent, Global};
+use crate::arguments::Agent;
 use crate::command::call::{on_the_terminal, root};
 use crate::confirm::yes_or_no;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ impl Asking {
     }
 
     /// For one server. What there is no answer for is not declared either.
-    pub(super) fn handler(&self, _: &Global) -> Arc<Answers> {
+    pub(super) fn handler(&self) -> Arc<Answers> {
         let mut answers = Answers::default();
         if !self.roots.is_empty() {
             answers = answers.roots(self.roots.clone());

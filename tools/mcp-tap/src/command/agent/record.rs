@@ -23,6 +23,9 @@ use crate::reference::Found;
 /// The revision in whose words calls are recorded.
 const REVISION: &str = "2025-11-25";
 
+/// The code of what has no answer.
+const FAILED: i64 = -32000;
+
 /// Records a run.
 #[derive(Clone)]
 pub(super) struct Record {
@@ -57,31 +60,53 @@ impl Record {
         self.line(Stream::ToServer, &json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Something is asked. `params` is the text of a JSON object. Gives the id for what comes back.
-    pub(super) fn asked(&self, method: &str, params: &str) -> u64 {
+    /// Something is asked. `params` is the text of a JSON object. Gives what is to be told of what comes back.
+    pub(super) fn asked(&self, method: &str, params: &str) -> Open<'_> {
         let id = self.n_requests.fetch_add(1, Ordering::Relaxed);
         self.line(
             Stream::ToServer,
             &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{},\"params\":{params}}}", quoted(method)),
         );
-        id
+        Open { record: self, id, is_over: false }
     }
+}
 
+/// A request in the record that has an end, whatever becomes of the task in which it is made.
+pub(super) struct Open<'a> {
+    record: &'a Record,
+    id: u64,
+    is_over: bool,
+}
+
+impl Open<'_> {
     /// A result came back, the text of a JSON object.
-    pub(super) fn came(&self, id: u64, result: &str) {
-        self.line(Stream::ToClient, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"));
-    }
-
-    /// Nothing came back.
-    pub(super) fn failed(&self, id: u64, code: i64, what: &str) {
-        let text =
-            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}", quoted(what));
-        self.line(Stream::ToClient, &text);
+    pub(super) fn came(mut self, result: &str) {
+        self.is_over = true;
+        self.record.line(Stream::ToClient, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", self.id));
     }
 
     /// The model's turn came back.
-    pub(super) fn turn(&self, id: u64, turn: &ModelTurn) {
-        self.came(id, &write_turn(turn));
+    pub(super) fn turn(self, turn: &ModelTurn) {
+        self.came(&write_turn(turn));
+    }
+
+    /// Nothing came back.
+    pub(super) fn failed(mut self, what: &str) {
+        self.end(what);
+    }
+
+    fn end(&mut self, what: &str) {
+        self.is_over = true;
+        let error = format!("{{\"code\":{FAILED},\"message\":{}}}", quoted(what));
+        self.record.line(Stream::ToClient, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}", self.id));
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end("given up");
+        }
     }
 }
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 use tap_jsonrpc::Node;
 use tap_models::Part;
 use tap_peer::quoted;
-use tap_protocol::Revision;
-use tap_router::{HostCall, Router};
+use tap_router::Router;
 
-use super::text_part;
+use super::host_call;
 
 /// How long a resource or a prompt may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// When something that is named cannot be had.
 pub(super) async fn parts(text: &str, router: Option<&Router>) -> Result<Vec<Part>, String> {
-    let Some(router) = router else { return Ok(vec![text_part(text)]) };
+    let Some(router) = router else { return Ok(vec![Part::Text(text.to_owned())]) };
     if let Some(words) = text.strip_prefix("/prompt ") {
         return prompt(words, router).await;
     }
-    let mut parts = vec![text_part(text)];
+    let mut parts = vec![Part::Text(text.to_owned())];
     for word in text.split_whitespace() {
         let Some((server, uri)) = word.strip_prefix('@').and_then(|word| word.split_once(':')) else { continue };
         if !router.servers().any(|known| known == server) {
@@ -47,13 +46,9 @@ pub(super) async fn parts(text: &str, router: Option<&Router>) -> Result<Vec<Par
     Ok(parts)
 }
 
-fn host() -> HostCall {
-    HostCall { revision: Revision::LATEST, on_progress: None, tag: 0, capabilities: None }
-}
-
 async fn resource(uri: &str, router: &Router) -> Result<String, String> {
     let params = format!("{{\"uri\":{}}}", quoted(uri));
-    let read = router.read_resource(Node::new(params.as_bytes()), host());
+    let read = router.read_resource(Node::new(params.as_bytes()), host_call(0));
     match tokio::time::timeout(PATIENCE, read).await {
         Ok(read) => read.map_err(|reply| reply.message),
         Err(_) => Err("it was not read in time".into()),
@@ -70,7 +65,7 @@ async fn prompt(words: &str, router: &Router) -> Result<Vec<Part>, String> {
         })
         .collect::<Result<_, String>>()?;
     let params = format!("{{\"name\":{},\"arguments\":{{{}}}}}", quoted(name), arguments.join(","));
-    let get = router.get_prompt(Node::new(params.as_bytes()), host());
+    let get = router.get_prompt(Node::new(params.as_bytes()), host_call(0));
     let result = match tokio::time::timeout(PATIENCE, get).await {
         Ok(got) => got.map_err(|reply| reply.message)?,
         Err(_) => return Err("the prompt was not there in time".into()),
@@ -82,8 +77,8 @@ async fn prompt(words: &str, router: &Router) -> Result<Vec<Part>, String> {
         let is_model = message.get("role").is_some_and(|role| role.is_text("assistant"));
         match (of(content, "text"), content.get("resource"), of(content, "data"), of(content, "mimeType")) {
             // A prompt may have answers of a model in it, as examples: they are said to be that.
-            (Some(text), ..) if is_model => parts.push(text_part(&format!("(You answered: {text})"))),
-            (Some(text), ..) => parts.push(text_part(&text)),
+            (Some(text), ..) if is_model => parts.push(Part::Text(format!("(You answered: {text})"))),
+            (Some(text), ..) => parts.push(Part::Text(text)),
             (None, Some(resource), ..) => parts.push(Part::Resource {
                 uri: of(resource, "uri").unwrap_or_default(),
                 text: of(resource, "text").unwrap_or_default(),

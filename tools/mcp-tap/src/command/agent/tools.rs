@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tap_agent::CallOutcome;
 use tap_jsonrpc::Node;
-use tap_models::{Call, Format, Tool, Written, tool};
+use tap_models::{Call, Format, Written};
 use tap_peer::{ListKind, quoted};
-use tap_protocol::Revision;
-use tap_router::{HostCall, REFUSED, Router, canonical};
+use tap_router::{REFUSED, Router, canonical, error_result};
 
+use super::host_call;
 use super::record::{Record, key, on_one_line};
+use crate::command::bridge::written_for;
 
 /// What of calls is known from a recording.
 pub(super) type Known = Mutex<HashMap<(String, String), VecDeque<String>>>;
@@ -41,14 +42,8 @@ impl Tools {
         let Self::Live { router, .. } = self else { return (Vec::new(), Vec::new()) };
         let catalog = router.catalog();
         let mut notes = Vec::new();
-        let one = |entry: &tap_router::Entry| {
-            let node = Node::new(&entry.item);
-            let description = node.get("description").and_then(Node::text);
-            let input_schema = node.get("inputSchema").map_or(&b"{}"[..], Node::bytes);
-            tool(format, Tool { name: &entry.name, description: description.as_deref(), input_schema })
-        };
         let entries = catalog.list(ListKind::Tools);
-        let written: Vec<Written> = entries.iter().map(one).collect();
+        let written: Vec<Written> = entries.iter().map(|entry| written_for(format, entry)).collect();
         for (entry, written) in entries.iter().zip(&written) {
             if written.text.is_none() {
                 notes.push(format!(
@@ -67,13 +62,13 @@ impl Tools {
         let arguments = on_one_line(if call.arguments.trim().is_empty() { "{}" } else { &call.arguments });
         let arguments = arguments.as_str();
         let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", quoted(&call.name));
-        let mut asked = Asked { record, id: record.asked("tools/call", &params), is_over: false };
+        let asked = record.asked("tools/call", &params);
         let (result, differs) = match self {
             Self::Recorded(known) => match taken(known, call) {
                 Some(result) => (result, None),
                 None => {
                     let what = format!("`{}` was not called with these arguments in the recording", call.name);
-                    (error(&what), Some(format!("{what}: {arguments}")))
+                    (error_result(&what), Some(format!("{what}: {arguments}")))
                 }
             },
             Self::Live { router, then } => {
@@ -89,39 +84,16 @@ impl Tools {
     }
 }
 
-/// A call in the record that has an end, whatever becomes of the task in which it is made.
-struct Asked<'a> {
-    record: &'a Record,
-    id: u64,
-    is_over: bool,
-}
-
-impl Asked<'_> {
-    fn came(&mut self, result: &str) {
-        self.record.came(self.id, result);
-        self.is_over = true;
-    }
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.record.failed(self.id, -32000, "given up");
-        }
-    }
-}
-
 async fn live(router: &Router, call: &Call, arguments: &str, tag: u64, trace: &str) -> String {
     // So that servers can join the trace (W3C Trace Context; the specification reserves the name in `_meta`).
     let params = format!(
         "{{\"name\":{},\"arguments\":{arguments},\"_meta\":{{\"traceparent\":\"00-{trace}-{tag:016x}-01\"}}}}",
         quoted(&call.name)
     );
-    let host = HostCall { revision: Revision::LATEST, on_progress: None, tag, capabilities: None };
-    match router.call_tool(Node::new(params.as_bytes()), host).await {
+    match router.call_tool(Node::new(params.as_bytes()), host_call(tag)).await {
         Ok(result) => result,
         // For the model it is a result as well: one that says what is wrong.
-        Err(reply) => error(&reply.message),
+        Err(reply) => error_result(&reply.message),
     }
 }
 
@@ -134,8 +106,4 @@ fn differs(then: Option<String>, now: &str, call: &Call) -> Option<String> {
     };
     let same = canonical(Node::new(then.as_bytes())) == canonical(Node::new(now.as_bytes()));
     (!same).then(|| format!("`{}` {} says {now}, and said {then}", call.name, call.arguments))
-}
-
-fn error(what: &str) -> String {
-    format!("{{\"content\":[{{\"type\":\"text\",\"text\":{}}}],\"isError\":true}}", quoted(what))
 }
